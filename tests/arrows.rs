@@ -403,13 +403,13 @@ fn matches_on_a_bool(code: &str) -> bool {
 
 /// Files in which a reason is an identifier: what a GPU's driver calls it.
 const REASONS_ARE_IDENTIFIERS: [&str; 3] = [
-    "gbench-compare/throttling.rs",
+    "gbench-compare/evidence/throttling.rs",
     "gbench-host/machine/checks/gpu.rs",
     "gbench-host/machine/telemetry/calm.rs",
 ];
 
 /// A document of an earlier version names the comparison that it is of in a command alone.
-const OLD_DOCUMENTS: &str = "gbench-compare/document.rs";
+const OLD_DOCUMENTS: &str = "gbench-compare/verdict/document.rs";
 
 #[test]
 fn nothing_is_decided_by_the_wording_of_a_sentence() {

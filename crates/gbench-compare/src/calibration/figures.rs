@@ -7,10 +7,11 @@ use gbench_stats::prospect::{certified_within, rounds_to_certify, rounds_to_prov
 use gbench_stats::seq_e::{self, SequentialLimits};
 use gbench_stats::{Components, TQuantiles, Within, best_iterations, lag_1};
 
-use super::super::rounds::measured_rounds;
-use super::super::rules::seq_e::RowState;
-use super::super::{Evidence, ProcessValues, RoundScale};
-use super::{Noise, Parts, Prospect, Readiness};
+use super::document::{Noise, Parts, Prospect, Readiness};
+use crate::evidence::rounds::measured_rounds;
+use crate::evidence::rounds::{MeasuredRound, RoundScale};
+use crate::evidence::samples::{Evidence, ProcessValues};
+use crate::rules::seq_e::state::RowState;
 
 /// The slowdown that the prospects speak of.
 pub const PLANTED: f64 = 0.03;
@@ -113,7 +114,7 @@ fn sides<'e, 'a>(evidence: &'e Evidence<'a>) -> impl Iterator<Item = &'e Process
 
 /// Second minus first of every round whose order is known.
 fn lates(evidence: &Evidence, positive: bool) -> Vec<f64> {
-    let late = |turn: super::super::MeasuredRound| {
+    let late = |turn: MeasuredRound| {
         let [base, head] = [turn.base, turn.head].map(|place| if positive { place.ln() } else { place });
         Some(if turn.base_first? { head - base } else { base - head })
     };

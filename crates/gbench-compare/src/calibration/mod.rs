@@ -1,7 +1,7 @@
 //! A suite compared with itself: what the machine makes up by itself, and what a comparison may expect of it.
 
-mod document;
-mod figures;
+pub(crate) mod document;
+pub(crate) mod figures;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -10,18 +10,19 @@ use gbench_stats::resample::{Length, ResampledRow, Tries, tries};
 use gbench_stats::seq_e::{SequentialLimits, Version};
 use gbench_stats::{Prior, sample_stddev};
 
-pub use document::*;
-pub use figures::PLANTED;
-
-use super::comparability;
-use super::pairing::pair;
-use super::replay::{named_sides, verdict_of};
-use super::rows::{PreparedRows, prepare};
-use super::rules::seq_e::{RowState, row_states};
-use super::speedups::Speedups;
-use super::validity::{SerialCorrelation, repeated_numbers};
-use super::{Policy, SeqE, Verdict, wording};
-use figures::{CalibrationContext, in_scale};
+use crate::evidence::validity::{SerialCorrelation, repeated_numbers};
+use crate::pairing::cases::pair;
+use crate::pairing::comparability;
+use crate::pairing::speedups::Speedups;
+use crate::rules::seq_e::SeqE;
+use crate::rules::seq_e::state::{RowState, row_states};
+use crate::verdict::outcome::Verdict;
+use crate::verdict::policy::Policy;
+use crate::verdict::replay::{named_sides, verdict_of};
+use crate::verdict::rows::{PreparedRows, prepare};
+use crate::wording::calibration::{too_few_for_a_red, too_few_rounds, why_and_help};
+use document::{CalibratedRow, Calibration, FalseAlarms, Readiness, SCHEMA_CALIBRATION, Share, Unmeasured};
+use figures::{CalibrationContext, PLANTED, in_scale};
 
 /// Suites that each check tries.
 const SUITES: u32 = 1000;
@@ -93,7 +94,7 @@ pub fn calibrate(
     let mut warnings = verdict.warnings.clone();
     let needed = limits.least_rounds(1);
     if differences().map(<[f64]>::len).max().is_some_and(|longest| longest < needed) {
-        warnings.push(wording::too_few_for_a_red(needed));
+        warnings.push(too_few_for_a_red(needed));
     }
     let machine = machine_key(&base.manifest, &comparison.policy.match_key);
     Ok(Calibration {
@@ -193,7 +194,7 @@ fn calibrated(
         return row;
     }
     if !open {
-        (row.why, row.help) = wording::too_few_rounds(rounds, MIN_ROUNDS);
+        (row.why, row.help) = too_few_rounds(rounds, MIN_ROUNDS);
         return row;
     }
     let freedom = (rounds - 1) as f64;
@@ -208,7 +209,7 @@ fn calibrated(
     } else if row.readiness != Readiness::Ready {
         let usual = shared.limits.most_rounds as u32;
         let (ticks, seconds) = (figures::ticks(state.evidence), figures::usual_seconds(state.evidence));
-        (row.why, row.help) = wording::why_and_help(&noise, &prospect, usual, ticks, seconds);
+        (row.why, row.help) = why_and_help(&noise, &prospect, usual, ticks, seconds);
     }
     (row.noise, row.prospect) = (Some(noise), Some(prospect));
     row

@@ -1,17 +1,19 @@
 //! The parts of a matrix as one: shards of a suite become one verdict, machines stand side by side. Nothing that did not
 //! come is passed over: a gap makes the whole fail at least.
 
-mod records;
+pub(crate) mod document;
+pub(crate) mod records;
 mod shards;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::conclusion::was_compared;
-use super::merged::{counts_of, most_severe_of, shard_words};
-use super::{Group, Merged, MissingPart, SCHEMA_MERGED, SideSummary, VerdictPart, Warning, wording};
+use crate::verdict::conclusion::was_compared;
+use crate::verdict::document::SideSummary;
+use crate::wording::sentence;
+use crate::wording::warning::Warning;
+use document::{Group, Merged, MissingPart, SCHEMA_MERGED, VerdictPart};
+use document::{counts_of, most_severe_of, shard_words};
 use gbench_model::{Exit, Fault, Job, Result, SCHEMA_JOB, Shard};
-
-pub use records::merge_records;
 
 /// [`merge_with`] no known gap.
 pub fn merge(parts: Vec<VerdictPart>) -> Result<Merged> {
@@ -72,7 +74,7 @@ fn whole(groups: Vec<Group>, gaps: &[MissingPart]) -> Merged {
         tool_version: env!("CARGO_PKG_VERSION").into(),
         conclusion,
         exit_code: exit.code(),
-        sentence: wording::of_machines(&groups, &others),
+        sentence: sentence::of_machines(&groups, &others),
         counts: counts_of(&groups),
         groups,
         warnings,
@@ -241,8 +243,8 @@ pub fn check_merged_consistency(merged: &Merged) -> Result<(), String> {
 /// Puts our own words for what the rows say where others stand: a document from elsewhere may say anything.
 pub fn regenerate_text(mut merged: Merged) -> Merged {
     for group in &mut merged.groups {
-        group.verdict.sentence = wording::of_verdict(&group.verdict, &[]);
+        group.verdict.sentence = sentence::of_verdict(&group.verdict, &[]);
     }
-    merged.sentence = wording::of_machines(&merged.groups, &merged.warnings);
+    merged.sentence = sentence::of_machines(&merged.groups, &merged.warnings);
     merged
 }

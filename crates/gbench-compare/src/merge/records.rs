@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::Difference;
-use crate::comparability::differences;
+use crate::pairing::comparability::differences;
+use crate::verdict::document::Difference;
 use gbench_model::{CaseId, Exit, Fault, RecordState, Result, RunId, RunRecord, SCHEMA_RECORD, Shard};
 
 /// Settings that may differ: each run draws its own order, and each machine has its own folders.

@@ -2,14 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use crate::code_remarks;
-use crate::conclusion::{FailurePolicy, check_says, conclude, counts, derived, most_severe, severity_order};
-use crate::validity::{MIN_ROUNDS, location_shift};
-use crate::wording::{self, counted};
-use crate::{
-    Conclusion, Method, RoundsMethod, Row, SCHEMA_VERDICT, SideSummary, Verdict, VerdictDocument,
-    VerdictPart, Warning,
+use super::document::VerdictPart;
+use crate::evidence::validity::{MIN_ROUNDS, location_shift};
+use crate::remarks::device_code_rows;
+use crate::verdict::conclusion::{
+    FailurePolicy, check_says, conclude, counts, derived, most_severe, severity_order,
 };
+use crate::verdict::document::{Method, RoundsMethod, Row, SCHEMA_VERDICT, SideSummary, VerdictDocument};
+use crate::verdict::outcome::{Conclusion, Verdict};
+use crate::wording::parts::counted;
+use crate::wording::sentence;
+use crate::wording::warning::Warning;
 use gbench_model::{CaseId, Exit, Fault, Result, RunId};
 
 /// Shards up to which the command that judges all of them again is given.
@@ -31,7 +34,7 @@ pub(super) fn shards(mut parts: Vec<VerdictPart>, gaps: &[String]) -> Result<Ver
         let missing = gaps.iter().map(|text| Warning::MissingPart { text: text.clone() }.coded());
         let coded: Vec<_> = missing.chain(document.coded_warnings()).collect();
         (document.warnings, document.warning_codes) = coded.into_iter().unzip();
-        document.sentence = wording::of_verdict(&document, gaps);
+        document.sentence = sentence::of_verdict(&document, gaps);
     }
     Ok(document)
 }
@@ -69,7 +72,7 @@ fn of_several(parts: Vec<VerdictPart>) -> Result<VerdictDocument> {
     let mut codes: Vec<_> = parts.iter().flat_map(|part| part.verdict.device_code.iter().cloned()).collect();
     codes.sort_by(|a, b| a.case.cmp(&b.case));
     let shows_noise = parts.iter().any(|part| part.verdict.noise_of_identical_code.is_some());
-    let noise = code_remarks::noise(&rows).filter(|_| shows_noise);
+    let noise = device_code_rows::noise(&rows).filter(|_| shows_noise);
     let mut document = VerdictDocument {
         schema: SCHEMA_VERDICT.into(),
         tool_version: first.verdict.tool_version.clone(),
@@ -102,7 +105,7 @@ fn of_several(parts: Vec<VerdictPart>) -> Result<VerdictDocument> {
         replays: replays(&parts),
         records: None,
     };
-    document.sentence = wording::of_verdict(&document, &[]);
+    document.sentence = sentence::of_verdict(&document, &[]);
     Ok(document)
 }
 

@@ -19,10 +19,17 @@
 
 use gbench_stats::{Prior, TQuantiles, Welch};
 
-use crate::scale::Scale;
-use crate::session_variance::{self, SessionVariance};
-use crate::test::{KNOWN, RowTest, Test, decide_all};
-use crate::{Advice, Evidence, History, Reason, RowDecision, Rule, Sessions, Verdict};
+use super::row_test::{KNOWN, RowTest, Test, decide_all};
+use super::rule::{RowDecision, Rule};
+use crate::evidence::history::History;
+use crate::evidence::samples::Evidence;
+use crate::evidence::scale::Scale;
+use crate::evidence::session_variance;
+use crate::evidence::session_variance::SessionVariance;
+use crate::verdict::document::Sessions;
+use crate::verdict::outcome::Verdict;
+use crate::wording::advice::Advice;
+use crate::wording::reason::Reason;
 
 /// Deviation between sessions where too few of them are stored: the robust deviation of unchanged workloads between
 /// sessions on a T4, the most restless of the cards that were looked at (0.13 % to 1.0 % on the others).

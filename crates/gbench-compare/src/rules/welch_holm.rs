@@ -29,8 +29,9 @@
 
 use gbench_stats::TQuantiles;
 
-use crate::test::{RowTest, decide_all};
-use crate::{Evidence, RowDecision, Rule};
+use super::row_test::{RowTest, decide_all};
+use super::rule::{RowDecision, Rule};
+use crate::evidence::samples::Evidence;
 
 #[derive(Clone, Copy, Debug)]
 pub struct ProcessWelchHolm {

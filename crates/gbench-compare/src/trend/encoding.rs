@@ -161,7 +161,8 @@ impl Additions<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trend::{MetricPoint, SeriesFilter, TableBuilder};
+    use crate::trend::run::MetricPoint;
+    use crate::trend::table::{SeriesFilter, TableBuilder};
     use gbench_model::test_support::case_id;
 
     /// A run on the day of November, of cases whose figure is the day.

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{MeasuredSide, asked_settings, machine_facts, speedups_of};
+use crate::evidence::samples::MeasuredSide;
+use crate::evidence::stored_runs::speedups_of;
+use crate::pairing::comparability::machine_facts;
+use crate::pairing::settings::asked_settings;
 use gbench_model::{Better, CaseId, RunId, RunRecord};
 use gbench_stats::TQuantiles;
 

@@ -1,6 +1,6 @@
 //! Why a calibrated row is not ready, and what would help.
 
-use crate::{Noise, Parts, Prospect};
+use crate::calibration::document::{Noise, Parts, Prospect};
 use gbench_model::text::{count, percent};
 
 /// From this share on a part of the scatter is what keeps the row from being ready.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{CaseCode, CodeGap, CodeNoise, CodeState, KernelChange};
+use crate::remarks::device_code::{CaseCode, CodeGap, CodeNoise, CodeState, KernelChange};
 use gbench_device_code::display_name;
 use gbench_model::text::{count, grouped, percent};
 use gbench_model::{KernelCode, Side};
@@ -110,7 +110,7 @@ impl fmt::Display for CodeGap {
 
 impl CaseCode {
     /// What it says of a row that changed.
-    pub(super) fn remark(&self) -> Option<String> {
+    pub(crate) fn remark(&self) -> Option<String> {
         match self.state {
             CodeState::Identical => Some(
                 "its device code is the same on both sides, so look at the host code, the inputs or the machine"

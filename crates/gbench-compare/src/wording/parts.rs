@@ -13,3 +13,8 @@ pub(super) fn correlated(correlation: f64, error: f64) -> String {
          independent of each other"
     )
 }
+
+/// How many there are, and the first `most` of them.
+pub(crate) fn counted(names: &[String], most: usize) -> (u32, Vec<String>) {
+    (names.len() as u32, names[..names.len().min(most)].to_vec())
+}

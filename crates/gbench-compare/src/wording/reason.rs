@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
 use super::parts::{correlated, factor};
-use crate::Verdict;
+use crate::verdict::outcome::Verdict;
 use gbench_model::text::{count, listed, percent, signed_percent};
 use gbench_model::{Better, Side, Thermal, format_duration};
 

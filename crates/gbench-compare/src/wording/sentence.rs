@@ -5,8 +5,11 @@ use std::collections::BTreeSet;
 
 use strum::IntoEnumIterator;
 
-use crate::conclusion::{is_probably_worse, no_time_decided, severity, varies_more, was_compared};
-use crate::{Conclusion, Difference, Group, Row, Verdict, VerdictDocument};
+use super::warning::Warning;
+use crate::merge::document::Group;
+use crate::verdict::conclusion::{is_probably_worse, no_time_decided, severity, varies_more, was_compared};
+use crate::verdict::document::{Difference, Row, VerdictDocument};
+use crate::verdict::outcome::{Conclusion, Verdict};
 use gbench_model::text::{count, list, percent};
 use gbench_model::{Exit, NoReference, error_of_result};
 
@@ -266,6 +269,20 @@ fn weight(group: &Group) -> (u8, usize) {
 
 fn called(group: &Group) -> String {
     if group.label.is_empty() { "the machine without a label".into() } else { group.label.clone() }
+}
+
+impl VerdictDocument {
+    /// Every warning with its code.
+    pub(crate) fn coded_warnings(&self) -> impl Iterator<Item = (String, Warning)> {
+        let codes = self.warning_codes.iter().cloned().chain(std::iter::repeat(Warning::Uncoded {}));
+        self.warnings.iter().cloned().zip(codes)
+    }
+
+    /// Adds warnings, each with its code.
+    pub fn warn(&mut self, more: Vec<Warning>) {
+        let coded: Vec<_> = self.coded_warnings().chain(more.into_iter().map(Warning::coded)).collect();
+        (self.warnings, self.warning_codes) = coded.into_iter().unzip();
+    }
 }
 
 #[cfg(test)]

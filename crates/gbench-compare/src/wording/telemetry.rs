@@ -1,6 +1,6 @@
 //! What was sampled beside a row, in words.
 
-use crate::{RowTelemetry, SideTelemetry, TelemetryRemark};
+use crate::verdict::document::{RowTelemetry, SideTelemetry, TelemetryRemark};
 use gbench_model::text::{count, percent};
 
 impl RowTelemetry {

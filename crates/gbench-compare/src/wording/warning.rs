@@ -188,3 +188,10 @@ fn common_suite(path: &str, sha256: &str, folder: &str, judge: Judge) -> String 
 fn why_not(why: &str) -> String {
     if why.is_empty() { String::new() } else { format!(" ({why})") }
 }
+
+impl Warning {
+    /// With its text before it.
+    pub(crate) fn coded(self) -> (String, Self) {
+        (self.to_string(), self)
+    }
+}

@@ -14,7 +14,7 @@
 
 mod programs;
 mod reasons;
-mod state;
+pub(crate) mod state;
 
 use std::f64::consts::LN_10;
 
@@ -25,18 +25,21 @@ use gbench_stats::seq_e::{
 };
 use gbench_stats::spread::Spreads;
 
-use crate::validity::{SerialCorrelation, location_shift, repeated_numbers};
-use crate::wording::counted;
-use crate::{
-    Advice, Change, Evidence, ProgramDecision, Reason, RoundsMethod, RowDecision, Rule, RuleOutput, Sequence,
-    Verdict, Warning, throttling,
-};
+use super::rule::{ProgramDecision, RowDecision, Rule, RuleOutput};
+use crate::evidence::samples::Evidence;
+use crate::evidence::throttling;
+use crate::evidence::validity::{SerialCorrelation, location_shift, repeated_numbers};
+use crate::verdict::document::{Change, RoundsMethod, Sequence};
+use crate::verdict::outcome::Verdict;
+use crate::wording::advice::Advice;
+use crate::wording::parts::counted;
+use crate::wording::reason::Reason;
+use crate::wording::warning::Warning;
 
 use programs::{OfPrograms, RedProgram};
 use reasons::{further_rounds, steps_in_the_way, what_next, why_open};
 
-pub(crate) use state::{RowState, results, row_states};
-use state::{Taken, results_of};
+use state::{RowState, Taken, results, results_of, row_states};
 
 /// Control rows that one reason names.
 const MAX_NAMED: usize = 3;

@@ -8,7 +8,8 @@ use gbench_model::BenchmarkId;
 use gbench_stats::seq_e::{self, SequentialLimits, SequentialResult, Status};
 
 use super::state::{RowState, Taken};
-use crate::{RowDecision, Verdict};
+use crate::rules::rule::RowDecision;
+use crate::verdict::outcome::Verdict;
 
 /// A program that regressed though none of its rows is red by its own processes.
 #[derive(Clone, Debug, PartialEq)]

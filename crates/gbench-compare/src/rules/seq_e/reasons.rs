@@ -3,8 +3,10 @@
 use gbench_stats::seq_e::{self, SequentialLimits, SequentialResult, Status};
 
 use super::state::RowState;
-use crate::quantized::{Steps, steps_of};
-use crate::{Advice, Change, Reason};
+use crate::evidence::quantized::{Steps, steps_of};
+use crate::verdict::document::Change;
+use crate::wording::advice::Advice;
+use crate::wording::reason::Reason;
 
 /// Advising more further rounds than this would be no advice.
 const MAX_FURTHER: f64 = 400.0;

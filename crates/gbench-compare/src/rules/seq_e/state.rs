@@ -1,8 +1,11 @@
 //! One row on its way to a decision by rounds.
 
-use crate::known::{Needed, known};
-use crate::two_states::least_that_differ;
-use crate::{Evidence, RoundDifferences, RoundScale, RowDecision, Verdict};
+use crate::evidence::rounds::{RoundDifferences, RoundScale};
+use crate::evidence::samples::Evidence;
+use crate::rules::known::{Needed, known};
+use crate::rules::rule::RowDecision;
+use crate::rules::two_states::least_that_differ;
+use crate::verdict::outcome::Verdict;
 use gbench_model::CaseId;
 use gbench_stats::seq_e::{self, PowerContext, Screen, SequentialLimits, SequentialResult, Series, Version};
 

@@ -1,0 +1,118 @@
+//! Several verdicts as one: the machines of a matrix, or the one verdict of a single job. The public document of
+//! `gbench-ci merge`, and what is published; and the parts that it is made of.
+
+use std::collections::BTreeMap;
+
+#[cfg(feature = "schema")]
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use strum::IntoEnumIterator;
+
+use crate::verdict::conclusion::most_severe;
+use crate::verdict::document::VerdictDocument;
+use crate::verdict::outcome::{Conclusion, Verdict};
+use crate::wording::warning::Warning;
+use gbench_model::{Exit, Job, Shard};
+
+pub const SCHEMA_MERGED: &str = "gbench-ci/merged/v1";
+
+/// One answer for several machines. The shards of one machine are one verdict here already.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Merged {
+    /// `gbench-ci/merged/v1`.
+    pub schema: String,
+    pub tool_version: String,
+    /// The most severe of the groups'.
+    pub conclusion: Conclusion,
+    /// Likewise.
+    pub exit_code: u8,
+    /// What a reader should know if they read nothing else.
+    pub sentence: String,
+    /// Verdict word to number of rows over all groups, every verdict present.
+    pub counts: BTreeMap<Verdict, u32>,
+    /// At least one; labels differ.
+    pub groups: Vec<Group>,
+    /// What is missing or odd about the parts: a shard that never came.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+    /// `warnings` as values, in the same order. Empty in documents of earlier versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warning_codes: Vec<Warning>,
+}
+
+/// One machine's verdict.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Group {
+    /// `h100`; empty for the only one.
+    pub label: String,
+    pub verdict: VerdictDocument,
+}
+
+impl Merged {
+    /// A single verdict as what is published; sentence, counts and exit code are its own.
+    pub fn single(label: &str, verdict: VerdictDocument) -> Self {
+        Self {
+            schema: SCHEMA_MERGED.into(),
+            tool_version: verdict.tool_version.clone(),
+            conclusion: verdict.conclusion,
+            exit_code: verdict.exit_code,
+            sentence: verdict.sentence.clone(),
+            counts: verdict.counts.clone(),
+            groups: vec![Group { label: label.to_owned(), verdict }],
+            warnings: Vec::new(),
+            warning_codes: Vec::new(),
+        }
+    }
+}
+
+/// One measuring job's answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct VerdictPart {
+    /// Its folder, for messages; where there is no job its last part is the label.
+    pub name: String,
+    pub job: Option<Job>,
+    pub verdict: VerdictDocument,
+}
+
+/// Something that should be among the parts and is not.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MissingPart {
+    /// Which machine's, as far as it is known.
+    pub label: Option<String>,
+    pub shard: Option<Shard>,
+    /// ``part `x` has no verdict``: a sentence without a period.
+    pub what: String,
+}
+
+impl VerdictPart {
+    pub fn shard(&self) -> Option<Shard> {
+        self.job.as_ref()?.shard
+    }
+
+    /// How warnings and gaps call it: `shard 2 of 3`.
+    pub fn who(&self) -> String {
+        self.shard().map_or_else(|| format!("part `{}`", self.name), shard_words)
+    }
+}
+
+pub(crate) fn shard_words(shard: Shard) -> String {
+    format!("shard {} of {}", shard.index, shard.of)
+}
+
+/// The most severe conclusion and exit code of groups; with gaps at least those of a failure.
+pub(crate) fn most_severe_of(groups: &[Group], gaps: bool) -> (Conclusion, Exit) {
+    let least = if gaps { (Conclusion::Failed, Exit::Failed) } else { (Conclusion::Pass, Exit::Pass) };
+    groups.iter().fold(least, |(conclusion, exit), group| {
+        let of_group = Exit::from_repr(group.verdict.exit_code).unwrap_or(Exit::Internal);
+        (most_severe(conclusion, group.verdict.conclusion), exit.most_severe(of_group))
+    })
+}
+
+pub(crate) fn counts_of(groups: &[Group]) -> BTreeMap<Verdict, u32> {
+    let total = |verdict| groups.iter().filter_map(|group| group.verdict.counts.get(&verdict)).sum();
+    Verdict::iter().map(|verdict| (verdict, total(verdict))).collect()
+}

@@ -1,0 +1,70 @@
+//! Whether two machines may be set side by side. A number of one GPU says nothing about another.
+
+use std::collections::BTreeMap;
+
+use gbench_model::{Fact, MATCH_FIELDS, RunRecord, Strictness, names_card};
+
+use crate::verdict::document::Difference;
+
+/// How the names of facts begin that a file of another program tells.
+const OF_FILES: &str = "file.";
+
+/// Every fact in which the two records differ and that is not ignored; strict ones first, then by name.
+///
+/// Unknown on one side is a difference, since nothing shows that the fact agrees; unknown on both is none,
+/// since no machine could ever be compared with itself otherwise.
+pub(crate) fn differences(
+    base: &RunRecord,
+    head: &RunRecord,
+    match_key: &BTreeMap<String, Strictness>,
+) -> Vec<Difference> {
+    let (base, head) = (machine_facts(base), machine_facts(head));
+    let mut found = Vec::new();
+    for field in base.keys().chain(head.keys().filter(|field| !base.contains_key(*field))) {
+        let strictness = strictness(field, match_key);
+        let facts = [base.get(field), head.get(field)];
+        let texts = facts.map(|fact| fact.map_or("not recorded", |fact| fact.text.as_str()));
+        let none_is_known = facts.iter().flatten().all(|fact| !fact.is_known);
+        let same = texts[0] == texts[1] || none_is_known;
+        // A file need not name what another one does.
+        let is_silent = field.starts_with(OF_FILES) && facts.iter().any(Option::is_none);
+        let strictness = if is_silent { strictness.min_annotate() } else { strictness };
+        if !same && strictness != Strictness::Ignore {
+            found.push(Difference {
+                field: field.clone(),
+                base: texts[0].to_owned(),
+                head: texts[1].to_owned(),
+                strict: strictness == Strictness::Strict,
+            });
+        }
+    }
+    found.sort_by(|a, b| b.strict.cmp(&a.strict).then_with(|| a.field.cmp(&b.field)));
+    found
+}
+
+/// The machine's facts, and the version of the tool that measured.
+pub fn machine_facts(record: &RunRecord) -> BTreeMap<String, Fact> {
+    let mut facts = record.manifest.facts();
+    let version = Fact { text: record.tool.version.clone(), is_known: true };
+    facts.insert("tools.gbench-ci".into(), version);
+    let of_files = record.ingested.iter().flat_map(|ingested| &ingested.facts);
+    facts.extend(
+        of_files
+            .map(|(name, text)| (format!("{OF_FILES}{name}"), Fact { text: text.clone(), is_known: true })),
+    );
+    facts
+}
+
+/// What a difference in a field means: by its own name, else by its group's, else as usual.
+pub fn strictness(field: &str, match_key: &BTreeMap<String, Strictness>) -> Strictness {
+    let group = field.split('.').next().unwrap_or(field);
+    let names_card = field.strip_prefix(OF_FILES).is_some_and(names_card);
+    let known = || MATCH_FIELDS.iter().find(|(name, _)| *name == field).map(|(_, strictness)| *strictness);
+    let default = || known().or(names_card.then_some(Strictness::Strict));
+    match_key
+        .get(field)
+        .or_else(|| match_key.get(group))
+        .copied()
+        .or_else(default)
+        .unwrap_or(Strictness::Annotate)
+}

@@ -1,0 +1,496 @@
+//! The verdict as a public document: versioned JSON, from which every report is rendered.
+
+use std::collections::BTreeMap;
+
+#[cfg(feature = "schema")]
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
+
+use super::outcome::{Conclusion, Verdict};
+use crate::evidence::history::History;
+use crate::remarks::device_code::{CaseCode, CodeNoise, CodeState};
+use crate::wording::advice::Advice;
+use crate::wording::reason::Reason;
+use crate::wording::warning::Warning;
+use gbench_model::{
+    Better, CaseId, CommonSuite, ForeignProcess, Interleaving, MovedFigure, NoReference, NothingMeasured,
+    Outcome, Profile, RunId, RunRecord, SandboxState, SequentialRuleName, Side,
+};
+
+pub const SCHEMA_VERDICT: &str = "gbench-ci/verdict/v2";
+
+/// Versions that reports read. The second adds to the first what rounds showed.
+pub const VERDICTS_READ: [&str; 2] = ["gbench-ci/verdict/v1", SCHEMA_VERDICT];
+
+/// The whole answer of one comparison.
+#[skip_serializing_none]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct VerdictDocument {
+    /// `gbench-ci/verdict/v2`.
+    pub schema: String,
+    /// Version of gbench-ci that decided.
+    pub tool_version: String,
+    pub conclusion: Conclusion,
+    /// The exit code that follows from the conclusion and the policy.
+    pub exit_code: u8,
+    /// One sentence: what a reader should know if they read nothing else.
+    pub sentence: String,
+    /// Verdict word to number of rows, every verdict present.
+    pub counts: BTreeMap<Verdict, u32>,
+    pub base: SideSummary,
+    pub head: SideSummary,
+    pub method: Method,
+    /// Fields of the machine and toolchain that differ, also those that only deserve a note.
+    pub differences: Vec<Difference>,
+    /// One row per case and judged metric: regressed first, then by weight.
+    pub rows: Vec<Row>,
+    pub warnings: Vec<String>,
+    /// `warnings` as values, in the same order. Empty in documents of earlier versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warning_codes: Vec<Warning>,
+    /// Cases that ended well and perhaps measured nothing; `warnings` tells of them, too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub nothing_measured: Vec<DoubtfulCase>,
+    /// What became of the device code of cases that say what theirs is, by case. It decides nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub device_code: Vec<CaseCode>,
+    /// How far times lie apart whose device code is the same. Absent where there is none.
+    pub noise_of_identical_code: Option<CodeNoise>,
+    /// Cases that were looked into by profilers on both sides, where that was asked for. It decides nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub profiles: Vec<ProfiledCase>,
+    /// A command that gives the same comparison again, ready for a shell.
+    pub reproduce: String,
+    /// The comparisons in rounds that `reproduce` judges again. Empty where it compares two records, and in documents of
+    /// earlier versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub replays: Vec<RunId>,
+    /// The evidence itself, where the document is to stand alone; reports do not look at it.
+    pub records: Option<Box<Records>>,
+}
+
+/// A case under one profiler, on base and on head.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct ProfiledCase {
+    pub case: CaseId,
+    /// Without metrics that are no figure, which the record has. `reports` are from the side's run folder.
+    pub base: Profile,
+    pub head: Profile,
+    /// What moved most comes first. Empty unless both were taken.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub moved: Vec<MovedFigure>,
+}
+
+/// A case of one side that shows a sign of having measured nothing.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct DoubtfulCase {
+    pub side: Side,
+    pub case: CaseId,
+    pub sign: NothingMeasured,
+}
+
+/// Both records whole: every sample and both manifests.
+#[skip_serializing_none]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Records {
+    pub base: RunRecord,
+    pub head: RunRecord,
+    /// What the stored runs said, where the rule asked them.
+    pub history: Option<History>,
+}
+
+impl VerdictDocument {
+    /// The rows that changed, by case and metric.
+    pub fn changed_rows(&self) -> impl Iterator<Item = (&CaseId, &str)> {
+        let changed = |row: &&Row| matches!(row.verdict, Verdict::Regressed | Verdict::Improved);
+        self.rows.iter().filter(changed).map(|row| (&row.case, row.metric.as_str()))
+    }
+
+    /// The comparisons in rounds that the document is of; empty for two records. An earlier version has only the command.
+    pub fn replayed(&self) -> Vec<RunId> {
+        if !self.replays.is_empty() {
+            return self.replays.clone();
+        }
+        let id = self.reproduce.strip_prefix("gbench-ci replay ").and_then(|id| id.parse().ok());
+        id.into_iter().collect()
+    }
+}
+
+/// One side of the comparison, enough to name it.
+#[skip_serializing_none]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct SideSummary {
+    pub run_id: RunId,
+    /// How the user named it: `main`, `a.json`, `this run`.
+    pub name: String,
+    pub started: String,
+    pub commit: Option<String>,
+    pub branch: Option<String>,
+    pub dirty: bool,
+    pub cases: u32,
+    pub measured: u32,
+    /// GPU models, or the CPU model where there is no GPU: what it ran on, for the reader.
+    pub machine: String,
+}
+
+/// How it was decided.
+#[skip_serializing_none]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Method {
+    /// `seq-e-4`, `process-welch-holm-3`: see docs/statistics.md.
+    pub rule: String,
+    /// Chance of any false red or green in the whole suite.
+    pub alpha: f64,
+    /// Rows that entered the correction for many comparisons.
+    pub tested: u32,
+    pub inconclusive_fails: bool,
+    pub failed_fails: bool,
+    /// Present where the sides were measured in rounds.
+    pub rounds: Option<RoundsMethod>,
+    /// Present where the two sides are of different sessions, and the rule asks the past how much those differ.
+    pub sessions: Option<Sessions>,
+    /// Present where a commit was compared with itself because nothing was found to judge it against, and what was missing.
+    pub no_reference: Option<NoReference>,
+    /// Present where both sides were measured with one suite file instead of their own.
+    pub suite_file: Option<CommonSuite>,
+    /// Whether what was started ran in sandboxes; absent where that was not recorded.
+    pub sandbox: Option<SandboxState>,
+}
+
+/// What the rule took from stored sessions.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Sessions {
+    /// Sessions of a case that must be stored before it may be green.
+    pub needed: u32,
+    /// Stored runs of comparable machines that were looked at.
+    pub runs: u32,
+}
+
+/// What is true of a comparison in rounds as a whole.
+#[skip_serializing_none]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct RoundsMethod {
+    /// Chance of any false "improved" in the whole suite; `alpha` is that of any false red.
+    pub alpha_improved: f64,
+    /// Rounds in which every case was screened.
+    pub screen_rounds: u32,
+    /// Cases of a harness shared their processes while they screened.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub shared_screen: bool,
+    /// The part of `alpha` that programs have whose cases shared processes. Absent where no program is judged.
+    pub alpha_programs: Option<f64>,
+    /// Rounds after which an open case is inconclusive.
+    pub most_rounds: u32,
+    /// Rows that share `alpha`: those that the screen left open; from `seq-e-3` on all but those that exact values show unchanged.
+    #[serde(rename = "suspects")]
+    pub candidates: u32,
+    /// Seed of the order in which sides went first.
+    pub seed: u64,
+    pub way: Interleaving,
+    /// Pooled, bias-corrected lag-1 correlation of the differences; near 0 where nothing sticks to a side.
+    #[serde(rename = "stickiness")]
+    pub serial_correlation: Option<f64>,
+    /// Its standard error. Absent where the rule `seq-e` decided.
+    #[serde(rename = "stickiness_error")]
+    pub serial_correlation_error: Option<f64>,
+    /// Median slowdown over all rows of the metric that most of them measure.
+    #[serde(rename = "shift")]
+    pub location_shift: Option<f64>,
+    /// Rows of the base that were compared with itself.
+    pub controls: u32,
+    /// Those of them that came out changed, which they cannot be.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub flagged_controls: Vec<String>,
+}
+
+impl Method {
+    /// Rounds of the screen are evidence, and all rows share `alpha`; so from `seq-e-3` on.
+    pub fn counts_all_rounds(&self) -> bool {
+        [SequentialRuleName::SeqE3, SequentialRuleName::SeqE4].iter().any(|rule| self.rule == rule.into_str())
+    }
+}
+
+impl Change {
+    /// So many times better or worse that a program which still does its work does not explain it.
+    const IMPOSSIBLE: f64 = 100.0;
+
+    /// Between two known values: no chance, no interval, no correction.
+    pub(crate) fn known(ratio: f64, slowdown: f64) -> Self {
+        Self {
+            ratio,
+            slowdown,
+            low: slowdown,
+            high: slowdown,
+            confidence: 1.0,
+            adjusted_p: None,
+            detectable: None,
+        }
+    }
+
+    /// Whether the interval says anything: one that reaches from a hundredth to a hundred times does not.
+    pub fn is_known(&self) -> bool {
+        const HUNDREDTH: f64 = -0.99;
+        const HUNDRED_TIMES: f64 = 99.0;
+        self.low > HUNDREDTH || self.high < HUNDRED_TIMES
+    }
+
+    /// Better by more than `IMPOSSIBLE` times. Of something that reaches zero or less nothing is said.
+    pub fn is_impossible(&self) -> bool {
+        self.ratio > 0.0 && self.slowdown < 1.0 / Self::IMPOSSIBLE - 1.0
+    }
+
+    /// Worse by more than so many times: a fault of the benchmark or of its unit does that more often than a change.
+    pub fn is_extreme(&self) -> bool {
+        self.ratio > 0.0 && self.slowdown > Self::IMPOSSIBLE - 1.0
+    }
+}
+
+/// A field in which the two sides differ.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Difference {
+    /// `gpu_model`, `cpu_model`, `tools.nvcc`.
+    pub field: String,
+    pub base: String,
+    pub head: String,
+    /// The comparison was refused because of it.
+    pub strict: bool,
+}
+
+/// One case and metric.
+#[skip_serializing_none]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Row {
+    pub case: CaseId,
+    /// Empty where the case as a whole is missing, new or failed.
+    pub metric: String,
+    pub unit: String,
+    pub better: Option<Better>,
+    pub verdict: Verdict,
+    /// Why, in one sentence; empty for plain unchanged rows.
+    pub reason: String,
+    /// What to do about it; empty where nothing is.
+    pub next: String,
+    /// `reason` as a value: a code and its figures. Absent where there is nothing to explain, and in documents of earlier
+    /// versions.
+    pub why: Option<Reason>,
+    /// `next` as a value. Absent where nothing is to do, and in documents of earlier versions.
+    pub advice: Option<Advice>,
+    pub base: Option<RowSide>,
+    pub head: Option<RowSide>,
+    /// Absent where there is nothing to compare.
+    pub change: Option<Change>,
+    /// Least relative change that matters: 0.05 is 5 %. In rounds: within it, the row is certified unchanged.
+    pub threshold: f64,
+    /// Least absolute change that matters, in the metric's unit, where the row is judged by it and by no share.
+    pub margin: Option<f64>,
+    /// Present where the row was decided over rounds.
+    pub sequence: Option<Sequence>,
+    /// Of executed instructions that changed: the verdict of the same case's time, which they do not stand for.
+    pub time_verdict: Option<Verdict>,
+    /// Of a GPU's time that is red or open, where the clocks were not locked: what its cycles say by the same rule. It decides nothing.
+    pub in_cycles: Option<RowCycles>,
+    /// Of the speedup of a pair that changed: what became of each member's own figure.
+    pub pair: Option<PairShift>,
+    /// What became of the case's device code, which `device_code` of the document tells in full.
+    pub device_code: Option<CodeState>,
+    /// What was sampled of the machine while its processes ran, of rows that are not plainly unchanged.
+    pub telemetry: Option<Box<RowTelemetry>>,
+}
+
+/// What was sampled of the GPU while both sides of a row were measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct RowTelemetry {
+    pub base: SideTelemetry,
+    pub head: SideTelemetry,
+    /// What of it may explain the row.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<TelemetryRemark>,
+}
+
+/// Medians over the processes of one side.
+#[skip_serializing_none]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct SideTelemetry {
+    /// Processes that were sampled.
+    pub processes: u32,
+    /// Of these, those of which a clock is known.
+    pub clocked: u32,
+    /// MHz: of each process the mean of its samples.
+    pub sm_clock: Option<f64>,
+    /// Watts: of each process the mean.
+    pub power: Option<f64>,
+    /// Degrees Celsius: of each process the highest.
+    pub temperature: Option<f64>,
+    /// Processes in which the power limit held the clocks down.
+    pub capped: u32,
+    /// Processes in which a GPU did not answer.
+    pub gaps: u32,
+}
+
+/// What was sampled and may explain a row; processes are counted by side.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum TelemetryRemark {
+    /// `share`: by how much that side's is lower.
+    LowerClock { side: Side, share: f64, base_mhz: f64, head_mhz: f64 },
+    /// The power limit held the clocks down, on one side more often than on the other.
+    PowerCap { base: u32, head: u32 },
+    /// A process of somebody else was on the GPU.
+    OtherProcess { gpu: u32, process: ForeignProcess, base: u32, head: u32 },
+    /// The gate did not get a calm GPU before the process.
+    NotCalm { base: u32, head: u32 },
+    /// The GPU did not answer.
+    Gaps { base: u32, head: u32 },
+}
+
+/// What the cycles of a case say beside its time.
+#[skip_serializing_none]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct RowCycles {
+    pub verdict: Verdict,
+    /// Absent where there is nothing to compare.
+    pub change: Option<Change>,
+}
+
+/// How the members of a pair changed, each by its own row.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct PairShift {
+    pub baseline: MemberShift,
+    pub optimized: MemberShift,
+}
+
+/// How one member of a pair changed.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct MemberShift {
+    pub verdict: Verdict,
+    /// As [`Change::slowdown`]: above 0 is worse.
+    pub slowdown: f64,
+}
+
+impl Row {
+    /// Of the row of a program as a whole: the case that changed most clearly.
+    pub fn likeliest(&self) -> Option<&str> {
+        match &self.why {
+            Some(Reason::ProgramWorse { likeliest, .. }) => Some(likeliest),
+            _ => None,
+        }
+    }
+
+    /// The end of the trace of what broke: the head's before the base's.
+    pub fn trace(&self) -> Option<&str> {
+        [&self.head, &self.base].into_iter().flatten().find_map(|side| side.trace.as_deref())
+    }
+
+    /// The values of base and head that are shown beside the change.
+    pub fn centres(&self) -> [Option<f64>; 2] {
+        let shown = |side: &RowSide| side.change_centre.or(side.centre);
+        [&self.base, &self.head].map(|side| side.as_ref().and_then(shown))
+    }
+
+    /// The change, where anything is known of it: an interval of what was not decided may say nothing at all.
+    pub fn known_change(&self) -> Option<&Change> {
+        self.change.as_ref().filter(|change| self.verdict != Verdict::Inconclusive || change.is_known())
+    }
+}
+
+/// What the rounds showed of one row.
+#[skip_serializing_none]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Sequence {
+    /// Rounds up to the decision; both sides have a process in each.
+    pub rounds: u32,
+    /// A red must lie beyond this.
+    pub min_effect: f64,
+    /// Standard deviation of the difference in one round, over those rounds.
+    pub noise: f64,
+    /// log10 of the e-value against "not worse than `min_effect`", over the rounds after the screen; from `seq-e-3` on over all.
+    pub log10_worse: f64,
+    /// Likewise against "not better".
+    pub log10_better: f64,
+    /// log10 of the e-value that a red needs.
+    pub log10_needed: f64,
+    /// Of a red row: the slowdown is at least this, for the whole suite at once, with `1 - alpha`.
+    pub at_least: Option<f64>,
+    /// Of an inconclusive row: further rounds that would probably decide it.
+    pub more_rounds: Option<u32>,
+}
+
+/// One side of one row.
+#[skip_serializing_none]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct RowSide {
+    pub outcome: Outcome,
+    /// Processes with complete samples.
+    pub processes: u32,
+    pub samples: u64,
+    /// What stands for this side, in the metric's unit: the geometric mean of the processes' medians, so that the
+    /// change is the ratio of the two; their plain median where one of them is not above zero.
+    pub centre: Option<f64>,
+    /// What stands for this side beside the change, where that is not `centre`: the mean of the rounds that the change is of, each placed by
+    /// the middle half of its samples, geometric where all are above zero.
+    pub change_centre: Option<f64>,
+    /// Sample standard deviation of the logarithms of the processes' medians: relative spread.
+    pub spread: Option<f64>,
+    /// Why a GPU held its clocks down while this was measured, as NVML names it, and in how many of the processes.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub throttled: BTreeMap<String, u32>,
+    /// The end of the trace that the program reported with its error.
+    pub trace: Option<String>,
+}
+
+/// The change from base to head, direction accounted for: above 0 is worse, whatever the metric.
+#[skip_serializing_none]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Change {
+    /// Ratio head / base of the metric itself.
+    pub ratio: f64,
+    /// Slowdown - 1: 0.10 is 10 % worse, -0.10 is better. For higher-is-better metrics base / head - 1.
+    pub slowdown: f64,
+    /// Interval of the slowdown that the verdict rests on.
+    pub low: f64,
+    pub high: f64,
+    /// Confidence of the interval: 0.95, or higher where many rows share the error rate.
+    pub confidence: f64,
+    /// Two-sided p-value of "no change beyond the threshold", corrected over the suite (Holm 1979).
+    pub adjusted_p: Option<f64>,
+    /// Smallest slowdown that this many processes, or rounds, with this spread would have found.
+    pub detectable: Option<f64>,
+}

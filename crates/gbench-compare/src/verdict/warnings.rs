@@ -1,0 +1,87 @@
+//! Warnings beside the rows of two records.
+
+use std::collections::HashMap;
+
+use gbench_model::{RecordState, Side};
+
+use super::policy::SideInput;
+use super::policy::has_bad_threshold;
+use super::rows::PreparedRows;
+use crate::pairing::cases::PairedCase;
+use crate::pairing::settings;
+use crate::wording::parts::counted;
+use crate::wording::warning::Warning;
+
+/// Different warnings of cases that are quoted; the records hold them all.
+const MAX_QUOTED: usize = 10;
+
+/// Names that one warning lists.
+const MAX_NAMED: usize = 5;
+
+/// Of the comparison as such.
+pub(crate) fn of_comparison(
+    base: &SideInput,
+    head: &SideInput,
+    pairs: &[PairedCase],
+    prepared: &PreparedRows,
+) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    if base.record.run_id == head.record.run_id {
+        let run = base.record.run_id.to_string();
+        let same = base.record == head.record;
+        warnings.push(if same { Warning::SameRecord { run } } else { Warning::EditedRecord { run } });
+    }
+    let bad = pairs.iter().filter_map(|pair| pair.head.filter(|case| has_bad_threshold(case)));
+    let bad: Vec<String> = bad.map(|case| case.id.to_string()).collect();
+    let named = |names: &[String], warning: fn(u32, Vec<String>) -> Warning| {
+        let (count, named) = counted(names, MAX_NAMED);
+        (count > 0).then(|| warning(count, named))
+    };
+    warnings.extend(prepared.unmeasured.iter().map(|(why, names)| {
+        let (count, named) = counted(names, MAX_NAMED);
+        Warning::Unmeasured { count, named, why: why.clone() }
+    }));
+    warnings.extend(named(&prepared.ungated, |count, named| Warning::NotJudged { count, named }));
+    warnings.extend(named(&prepared.absent, |count, named| Warning::OptionalOnOneSide { count, named }));
+    warnings.extend(settings::warnings(pairs));
+    let renamed = head.record.comparison.iter().flat_map(|comparison| &comparison.renamed);
+    let renamed: Vec<String> = renamed.map(|(now, before)| format!("{now} (on base {before})")).collect();
+    warnings.extend(named(&renamed, |count, named| Warning::Renamed { count, named }));
+    let redefined = head.record.comparison.as_ref().map_or(&[][..], |comparison| &comparison.redefined);
+    warnings.extend(named(redefined, |count, named| Warning::DefinedOtherwise { count, named }));
+    warnings.extend(named(&bad, |count, named| Warning::BadThreshold { count, named }));
+    warnings
+}
+
+/// Of one record: its state and what it says itself.
+pub(crate) fn of_side(side: Side, input: &SideInput) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    match input.record.state {
+        RecordState::Complete => {}
+        RecordState::Interrupted => warnings.push(Warning::Interrupted { side }),
+        RecordState::Recovered => warnings.push(Warning::Recovered { side }),
+    }
+    let own = input.record.warnings.iter();
+    warnings.extend(own.map(|text| Warning::OfRecord { side, text: text.clone() }));
+    // The same words of several cases are one warning.
+    let mut of_cases: Vec<(String, Vec<String>)> = Vec::new();
+    let mut known: HashMap<String, usize> = HashMap::new();
+    for case in &input.record.cases {
+        let signs = case.nothing_measured.iter().filter(|_| case.outcome.is_measured());
+        let signs = signs.map(|sign| format!("{}; next: {}", sign.sentence(), sign.next()));
+        for warning in signs.chain(case.warnings.iter().cloned()) {
+            let at = *known.entry(warning.clone()).or_insert(of_cases.len());
+            if at == of_cases.len() {
+                of_cases.push((warning, Vec::new()));
+            }
+            of_cases[at].1.push(case.id.to_string());
+        }
+    }
+    let more = of_cases.len().saturating_sub(MAX_QUOTED) as u32;
+    warnings.extend(of_cases.into_iter().take(MAX_QUOTED).map(|(text, cases)| {
+        let (count, named) = counted(&cases, MAX_NAMED);
+        Warning::OfCases { side, text, count, named }
+    }));
+    warnings.extend((more > 0).then_some(Warning::MoreOfCases { side, count: more }));
+    warnings
+}
