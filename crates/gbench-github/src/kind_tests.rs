@@ -5,17 +5,19 @@ use std::path::Path;
 
 use serde::de::DeserializeOwned;
 
-use super::address::encoded;
-use super::commands::{Level, annotation, data, line, property};
-use super::guard::GuardPolicy;
-use super::identity::User;
-use super::marker::Marker;
-use super::*;
+use crate::api::address::encoded;
+use crate::api::identity::User;
+use crate::guard::policy::GuardPolicy;
+use crate::posts::marker::Marker;
+use crate::runner::commands::{Level, annotation, data, line, property};
+
+use crate::runner::context_tests;
+use crate::{ApiError, Endpoint, Identity, Sha, Slug, Token, guard, history};
 use case_files::{Answer, Given, walk};
 use gbench_model::Fault;
 
 const KINDS: [(&str, Answer); 4] =
-    [("contexts", context::tests::answer), ("markers", marker), ("policies", policy), ("words", word)];
+    [("contexts", context_tests::answer), ("markers", marker), ("policies", policy), ("words", word)];
 
 #[test]
 fn every_case_is_answered_as_its_file_says() {

@@ -7,34 +7,25 @@
 // A user's input never ends in a panic; where one is impossible, `#[expect]` stands beside the proof.
 #![warn(clippy::unwrap_used, clippy::expect_used)]
 
-mod address;
-mod answer;
-pub mod answers;
-pub mod approval;
-pub mod artifacts;
-mod backoff;
-pub mod branch;
+mod api;
 pub mod checks;
-mod client;
-pub mod commands;
-pub mod comments;
-mod context;
-mod error;
 pub mod guard;
 pub mod history;
-mod identity;
-pub mod issues;
-pub mod kept;
 #[cfg(test)]
 mod kind_tests;
-mod marker;
-mod optimistic;
-pub mod people;
+mod posts;
 pub mod pulls;
+mod runner;
 
-pub use address::{Endpoint, Sha, Slug, Token};
-pub use backoff::ClientLimits;
-pub use client::Client;
-pub use context::{Context, PullRequest, Run, WorkflowEvent, WorkflowRun};
-pub use error::{ApiError, ApiResult};
-pub use identity::Identity;
+pub use api::address::{Endpoint, Sha, Slug, Token};
+pub use api::backoff::ClientLimits;
+pub use api::client::Client;
+pub use api::error::{ApiError, ApiResult};
+pub use api::identity::Identity;
+pub use api::{artifacts, branch};
+pub use checks::kept;
+pub use posts::{answers, comments, issues};
+pub use pulls::{approval, people};
+pub use runner::commands;
+pub use runner::context::{Context, Run};
+pub use runner::event::{PullRequest, WorkflowEvent, WorkflowRun};

@@ -5,9 +5,9 @@ use serde_json::json;
 
 use super::conclusion::{CheckConclusion, CheckReport, CheckStatus, CommitState, Reported, order};
 use super::output::cut;
-use crate::address::Sha;
-use crate::client::Client;
-use crate::error::ApiResult;
+use crate::api::address::Sha;
+use crate::api::client::Client;
+use crate::api::error::ApiResult;
 
 /// Characters of a description; counted here in bytes, which are never fewer.
 const DESCRIPTION: usize = 140;

@@ -1,8 +1,8 @@
 //! A check as it is to be reported, how it ends in the words of GitHub, and the same for a commit status.
 
 use super::output::CheckOutput;
-use crate::address::Sha;
-use crate::client::Client;
+use crate::api::address::Sha;
+use crate::api::client::Client;
 
 /// How a check ends, as GitHub calls it: of two, the greater counts for both. `Failure` and `ActionRequired` stop a
 /// protected branch, `Neutral` does not.

@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 
 use nix::unistd::{Gid, Uid, User, getgrouplist};
 
+use super::HOOK;
 use super::install::{InstalledFiles, script};
-use super::{GuardPolicy, HOOK};
+use super::policy::GuardPolicy;
 use gbench_model::{Fault, Result};
 
 /// The user that the runner, and so every job, runs as.

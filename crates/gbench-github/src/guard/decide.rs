@@ -1,7 +1,8 @@
 //! The job against the policy. Whatever no line of the policy allows is refused.
 
+use super::job::GuardedJob;
+use super::policy::GuardPolicy;
 use super::policy::NEVER_ALLOWED;
-use super::{GuardPolicy, GuardedJob};
 use gbench_model::Result;
 
 /// Why a job does not run here.

@@ -158,7 +158,7 @@ fn toml_text(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::guard::GuardPolicy;
+    use crate::guard::policy::GuardPolicy;
 
     #[test]
     fn n14_what_is_installed_reads_back_as_what_was_asked_for() {

@@ -1,6 +1,8 @@
 //! The job as the runner describes it before its first step: default variables and the event file.
 
-use crate::{Context, Slug, WorkflowEvent};
+use crate::api::address::Slug;
+use crate::runner::context::Context;
+use crate::runner::event::WorkflowEvent;
 use gbench_model::{Fault, Result};
 
 /// The variables that are read, and that the hook's script passes on. A workflow can set none of them: the runner sets

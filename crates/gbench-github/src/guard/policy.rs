@@ -6,7 +6,7 @@ use std::sync::Arc;
 use globset::GlobBuilder;
 use serde::Deserialize;
 
-use crate::Slug;
+use crate::api::address::Slug;
 use gbench_model::{Fault, Result};
 
 /// Bytes of a policy.

@@ -10,8 +10,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-use super::address::is_branch;
-use crate::Sha;
+use super::store_address::is_branch;
+use crate::api::address::Sha;
 use gbench_model::{Exit, Fault, Probe, RecordState, Result, RunId, RunRecord, SCHEMAS_READ, Shard};
 
 pub const SCHEMA_HISTORY: &str = "gbench-ci/history/v1";

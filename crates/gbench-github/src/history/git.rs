@@ -17,8 +17,8 @@ use super::listed::{Appended, File};
 use super::pack::{PackedObjects, pack};
 use super::store::BranchStore;
 use super::{index, layout};
-use crate::Sha;
-use crate::branch::{TreeItem, TreeKind};
+use crate::api::address::Sha;
+use crate::api::branch::{TreeItem, TreeKind};
 use gbench_model::{Exit, Fault, Result, backoff};
 
 /// For another writer to finish; one needs milliseconds.

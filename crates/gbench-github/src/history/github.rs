@@ -3,8 +3,10 @@
 use super::listed::{Appended, File};
 use super::store::BranchStore;
 use super::{index, layout};
-use crate::branch::{self, AppendError, BranchChange, BranchTip, TreeItem};
-use crate::{Client, Sha};
+use crate::api::address::Sha;
+use crate::api::branch;
+use crate::api::branch::{AppendError, BranchChange, BranchTip, TreeItem};
+use crate::api::client::Client;
 use gbench_model::{Exit, Fault, Result};
 
 pub(super) struct GitHubBranch<'c> {

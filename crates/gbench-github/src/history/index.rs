@@ -9,7 +9,9 @@
 //! counts only while it stands for the very bytes of its run; where it does not, or where there is none, the run is read.
 //! So a history that an older version wrote needs no index, and one that two writers extended can be merged as before.
 
-use super::{HistoryEntry, RunSummary, layout};
+use super::entry::HistoryEntry;
+use super::layout;
+use super::summary::RunSummary;
 use gbench_model::{RunId, sha256_hex};
 
 /// Digits of a branch's or a label's digest: names of any length and any letters have one.

@@ -1,7 +1,7 @@
 //! The files of a history, as both kinds of branch list and add them.
 
 use super::index::Mark;
-use crate::Sha;
+use crate::api::address::Sha;
 use gbench_model::RunId;
 
 /// A run that a history has a file for.

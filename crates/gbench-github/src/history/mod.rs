@@ -2,7 +2,6 @@
 //!
 //! Who may write, which is the default branch alone and never a fork, is decided by the caller, who knows the event.
 
-mod address;
 mod entry;
 mod git;
 mod github;
@@ -11,6 +10,7 @@ mod layout;
 mod listed;
 mod pack;
 mod store;
+mod store_address;
 mod summary;
 #[cfg(test)]
 pub(crate) mod word_tests;
@@ -22,11 +22,10 @@ use std::time::SystemTime;
 use git::GitBranch;
 use github::GitHubBranch;
 
-use crate::Client;
+use crate::api::client::Client;
 use gbench_model::text::short_commit;
 use gbench_model::{Exit, Fault, Result};
 
-pub use address::Address;
 use entry::MAX_BYTES;
 pub use entry::{HistoryEntry, SCHEMA_HISTORY};
 pub use layout::accepted_path;
@@ -34,6 +33,7 @@ use listed::File;
 pub use listed::{Appended, BesideFile, Listed};
 pub use pack::PackedObjects;
 use store::BranchStore;
+pub use store_address::Address;
 pub use summary::{Looked, RunSummary, Started};
 
 /// Bytes of a file that says what was accepted.

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use super::entry::MAX_BYTES;
 use super::listed::{Appended, BesideFile, File, Listed};
 use super::{index, layout};
-use crate::Sha;
-use crate::branch::{TreeItem, TreeKind};
+use crate::api::address::Sha;
+use crate::api::branch::{TreeItem, TreeKind};
 use gbench_model::{Exit, Fault, Result};
 
 /// What keeps the branch: the repository here, or GitHub.

@@ -1,6 +1,6 @@
 //! The summary of a run: what decides whether its commit can be a reference, and no more.
 
-use super::HistoryEntry;
+use super::entry::HistoryEntry;
 use gbench_model::Shard;
 
 const PASS: &str = "pass";

@@ -1,7 +1,7 @@
 //! Names of stores, branches, folders and files, by functions of this module alone.
 
-use super::address::{Address, is_branch};
 use super::layout::{folders_of, place, run_of_path};
+use super::store_address::{Address, is_branch};
 
 pub(crate) fn word(function: &str, text: &str) -> String {
     match function {

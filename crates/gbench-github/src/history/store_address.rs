@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use crate::Slug;
+use crate::api::address::Slug;
 
 /// `dir:PATH`, `git:BRANCH` or `github:OWNER/REPO@BRANCH`.
 #[derive(Clone, Debug, PartialEq, Eq)]

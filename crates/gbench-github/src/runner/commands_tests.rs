@@ -1,6 +1,8 @@
+use std::io::Write as _;
+
 use proptest::prelude::*;
 
-use super::*;
+use super::commands::*;
 
 /// Whether the runner would take a line for a command: `::` after blanks, or `##[` anywhere.
 fn obeyed(text: &str) -> bool {

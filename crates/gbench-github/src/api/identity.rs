@@ -19,12 +19,12 @@ pub enum Identity {
 
 /// The author of something, as GitHub sends it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-pub(super) struct User {
+pub(crate) struct User {
     #[serde(default)]
-    pub(super) login: String,
+    pub(crate) login: String,
     /// `User`, `Bot`, `Organization`.
     #[serde(default, rename = "type")]
-    pub(super) kind: String,
+    pub(crate) kind: String,
 }
 
 impl Identity {
@@ -56,7 +56,7 @@ impl Identity {
     }
 
     /// Whether this account wrote it. A person cannot be called `…[bot]`, but what GitHub says of the kind is asked too.
-    pub(super) fn wrote(&self, user: &User) -> bool {
+    pub(crate) fn wrote(&self, user: &User) -> bool {
         let login_is_ours = !user.login.is_empty() && user.login.eq_ignore_ascii_case(self.login());
         login_is_ours && (user.kind == "Bot" || !self.login().ends_with("[bot]"))
     }

@@ -1,6 +1,7 @@
 use std::fmt::Write as _;
+use std::path::Path;
 
-use super::*;
+use super::context::*;
 use case_files::Given;
 
 /// Commits of the events.

@@ -6,11 +6,11 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::address::{Sha, encoded};
-use super::answer::or_default;
-use super::client::Client;
-use super::error::{ApiError, ApiResult};
-use super::identity::Identity;
+use crate::api::address::{Sha, encoded};
+use crate::api::client::Client;
+use crate::api::error::{ApiError, ApiResult};
+use crate::api::identity::Identity;
+use crate::api::response::or_default;
 
 /// Pages of 100 checks of one name on one commit.
 const PAGES: u32 = 10;

@@ -7,16 +7,16 @@ use std::time::SystemTime;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::address::encoded;
-use super::answer::or_default;
-use super::checks::cut;
-use super::client::Client;
 use super::comments;
-use super::error::ApiResult;
-use super::identity::{Identity, User};
 use super::marker::{last_line, marked};
 pub use super::marker::{read_state, state_line};
-use super::optimistic::{UpdateError, retry_update};
+use crate::api::address::encoded;
+use crate::api::client::Client;
+use crate::api::error::ApiResult;
+use crate::api::identity::{Identity, User};
+use crate::api::optimistic::{UpdateError, retry_update};
+use crate::api::response::or_default;
+use crate::checks::output::cut;
 
 /// Pages of 100 open issues by our own account.
 const PAGES: u32 = 30;

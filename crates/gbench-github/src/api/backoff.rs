@@ -2,8 +2,8 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use super::answer::Answer;
 use super::error::{ApiError, ApiResult};
+use super::response::Response;
 use gbench_model::backoff;
 
 /// How much one run may ask of GitHub.
@@ -37,19 +37,19 @@ impl Default for ClientLimits {
 }
 
 /// The pauses of one call.
-pub(super) struct Backoff {
+pub(crate) struct Backoff {
     limits: ClientLimits,
     tries: u32,
     waited: Duration,
 }
 
 impl Backoff {
-    pub(super) fn new(limits: &ClientLimits) -> Self {
+    pub(crate) fn new(limits: &ClientLimits) -> Self {
         Self { limits: *limits, tries: 1, waited: Duration::ZERO }
     }
 
     /// The pause before another attempt. Errors: it was tried often enough.
-    pub(super) fn next(&mut self, request: &str, cause: &str) -> ApiResult<Duration> {
+    pub(crate) fn next(&mut self, request: &str, cause: &str) -> ApiResult<Duration> {
         if self.tries >= self.limits.attempts {
             let cause = format!("{cause}, {} times", self.tries);
             return Err(ApiError::Unreachable { request: request.to_owned(), cause });
@@ -61,7 +61,7 @@ impl Backoff {
     }
 
     /// The pause that GitHub asks for. Errors: it is longer than this call waits.
-    pub(super) fn asked(&mut self, request: &str, pause: Duration) -> ApiResult<Duration> {
+    pub(crate) fn asked(&mut self, request: &str, pause: Duration) -> ApiResult<Duration> {
         if self.waited + pause > self.limits.max_wait || self.tries >= self.limits.attempts {
             return Err(ApiError::Limited { request: request.to_owned(), wait: pause });
         }
@@ -73,7 +73,7 @@ impl Backoff {
 
 /// How long to stay away, where the answer is a rate limit. GitHub: obey `retry-after`, else wait for the reset, else at
 /// least a minute.
-pub(super) fn limited_for(answer: &Answer, message: &str) -> Option<Duration> {
+pub(crate) fn limited_for(answer: &Response, message: &str) -> Option<Duration> {
     if !matches!(answer.status, 403 | 429) {
         return None;
     }

@@ -58,7 +58,7 @@ impl FromStr for Slug {
 }
 
 /// A text as one piece of a route or a query: whatever it holds, it ends neither.
-pub(super) fn encoded(text: &str) -> String {
+pub(crate) fn encoded(text: &str) -> String {
     use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
     // RFC 3986, section 2.3: these need no encoding anywhere.
     const SET: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
@@ -122,7 +122,7 @@ impl Token {
     }
 
     /// For the transport alone.
-    pub(super) fn reveal(&self) -> &str {
+    pub(crate) fn reveal(&self) -> &str {
         &self.0
     }
 }

@@ -10,25 +10,25 @@ use super::error::{ApiError, ApiResult};
 
 /// An answer of any status.
 #[derive(Clone, Debug)]
-pub(crate) struct Answer {
+pub(crate) struct Response {
     pub status: u16,
     pub headers: HeaderMap,
     pub body: Vec<u8>,
 }
 
-impl Answer {
-    pub(super) fn header(&self, name: &str) -> Option<&str> {
+impl Response {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }
 
-    pub(super) fn is_redirect(&self) -> bool {
+    pub(crate) fn is_redirect(&self) -> bool {
         matches!(self.status, 300..=399)
     }
 }
 
 /// How one try ended; all but the first are why there is no whole answer.
-pub(super) enum Attempt {
-    Answered(Answer),
+pub(crate) enum Attempt {
+    Answered(Response),
     /// Nothing, or half of something: it may have been done all the same.
     Silent(String),
     /// More than these bytes; the next time it would be as much.
@@ -37,7 +37,7 @@ pub(super) enum Attempt {
 
 /// Errors: the answer is that it lies elsewhere, as for a repository that got another name. It is not gone after: the
 /// token would go along, and what is written would go to another place than asked.
-pub(super) fn not_redirected(request: &str, answer: Answer) -> ApiResult<Answer> {
+pub(crate) fn not_redirected(request: &str, answer: Response) -> ApiResult<Response> {
     if !answer.is_redirect() {
         return Ok(answer);
     }
@@ -46,7 +46,7 @@ pub(super) fn not_redirected(request: &str, answer: Answer) -> ApiResult<Answer>
 }
 
 /// GitHub's own words, with the fields it complains about.
-pub(super) fn message_of(answer: &Answer) -> String {
+pub(crate) fn message_of(answer: &Response) -> String {
     let value: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
     let mut message = value["message"].as_str().unwrap_or("without a message").to_owned();
     for error in value["errors"].as_array().into_iter().flatten().take(3) {
@@ -56,25 +56,25 @@ pub(super) fn message_of(answer: &Answer) -> String {
     message.chars().take(600).collect()
 }
 
-pub(super) fn parsed<T: DeserializeOwned>(request: &str, answer: &Answer) -> ApiResult<T> {
+pub(crate) fn parsed<T: DeserializeOwned>(request: &str, answer: &Response) -> ApiResult<T> {
     let body = if answer.body.is_empty() { b"null" } else { answer.body.as_slice() };
     serde_json::from_slice(body)
         .map_err(|error| ApiError::Unreadable { request: request.to_owned(), cause: error.to_string() })
 }
 
 /// A field that may be null.
-pub(super) fn or_default<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(
+pub(crate) fn or_default<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(
     deserializer: D,
 ) -> Result<T, D::Error> {
     Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }
 
-pub(super) fn too_long(request: &str, most: usize) -> ApiError {
+pub(crate) fn too_long(request: &str, most: usize) -> ApiError {
     ApiError::Unfit { request: request.to_owned(), cause: format!("it is longer than {most} bytes") }
 }
 
 /// The whole body, unless it is longer than it may be.
-pub(super) async fn limited<B>(body: B, most: usize) -> Result<Vec<u8>, Attempt>
+pub(crate) async fn limited<B>(body: B, most: usize) -> Result<Vec<u8>, Attempt>
 where
     B: http_body::Body,
     B::Data: AsRef<[u8]>,
@@ -95,7 +95,7 @@ where
 }
 
 /// The innermost reason: the outer ones say "error sending request".
-pub(super) fn root_cause(error: &(dyn std::error::Error + 'static)) -> String {
+pub(crate) fn root_cause(error: &(dyn std::error::Error + 'static)) -> String {
     let causes = std::iter::successors(Some(error), |error| error.source());
     causes.last().map_or_else(String::new, ToString::to_string)
 }

@@ -4,11 +4,11 @@ use std::time::SystemTime;
 
 use serde::Deserialize;
 
-use super::address::encoded;
-use super::answer::or_default;
-use super::client::Client;
-use super::error::{ApiError, ApiResult};
-use super::identity::User;
+use crate::api::address::encoded;
+use crate::api::client::Client;
+use crate::api::error::{ApiError, ApiResult};
+use crate::api::identity::User;
+use crate::api::response::or_default;
 
 /// A comment as GitHub has it now.
 #[derive(Clone, Debug, PartialEq, Eq)]

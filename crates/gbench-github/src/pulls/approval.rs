@@ -10,10 +10,10 @@ use std::time::SystemTime;
 
 use serde::Deserialize;
 
-use super::address::Sha;
-use super::client::Client;
-use super::error::{ApiError, ApiResult};
-use super::pulls::{GitHubPull, GitHubRun};
+use super::{GitHubPull, GitHubRun};
+use crate::api::address::Sha;
+use crate::api::client::Client;
+use crate::api::error::{ApiError, ApiResult};
 
 /// Pages of 100 events of a pull request.
 const PAGES: u32 = 20;

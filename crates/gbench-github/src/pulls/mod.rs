@@ -1,14 +1,17 @@
 //! Which pull request is meant, as GitHub itself says: by repository, branch and commit of a finished run, never by a
 //! number that the run brought along.
 
+pub mod approval;
+pub mod people;
+
 use std::time::SystemTime;
 
 use serde::Deserialize;
 
-use super::address::{Sha, Slug, encoded};
-use super::client::Client;
-use super::context::WorkflowRun;
-use super::error::{ApiError, ApiResult};
+use crate::api::address::{Sha, Slug, encoded};
+use crate::api::client::Client;
+use crate::api::error::{ApiError, ApiResult};
+use crate::runner::event::WorkflowRun;
 
 /// Pages of 100 open pull requests from one branch.
 const PAGES: u32 = 3;
@@ -28,11 +31,11 @@ pub struct OpenPull {
 }
 
 #[derive(Deserialize)]
-pub(super) struct GitHubPull {
+pub(crate) struct GitHubPull {
     number: u64,
     #[serde(default)]
-    pub(super) state: String,
-    pub(super) head: PullEnd,
+    pub(crate) state: String,
+    pub(crate) head: PullEnd,
     #[serde(default)]
     base: PullEnd,
     #[serde(default)]
@@ -42,9 +45,9 @@ pub(super) struct GitHubPull {
 }
 
 #[derive(Default, Deserialize)]
-pub(super) struct PullEnd {
+pub(crate) struct PullEnd {
     #[serde(default)]
-    pub(super) sha: String,
+    pub(crate) sha: String,
     #[serde(default, rename = "ref")]
     branch: String,
     /// `None` where the fork is gone.
@@ -57,14 +60,14 @@ struct Repository {
 }
 
 #[derive(Deserialize)]
-pub(super) struct GitHubRun {
+pub(crate) struct GitHubRun {
     id: u64,
     #[serde(default)]
     event: String,
     #[serde(default)]
-    pub(super) created_at: String,
+    pub(crate) created_at: String,
     #[serde(default)]
-    pub(super) head_sha: String,
+    pub(crate) head_sha: String,
     head_branch: Option<String>,
     head_repository: Option<Repository>,
     path: Option<String>,
@@ -186,7 +189,7 @@ pub fn head_of(client: &Client, number: u64) -> ApiResult<Sha> {
 }
 
 /// Whether the conversation of a pull request is locked, so that only people with write access may speak.
-pub(super) fn is_locked(client: &Client, number: u64) -> ApiResult<bool> {
+pub(crate) fn is_locked(client: &Client, number: u64) -> ApiResult<bool> {
     client.get::<GitHubPull>(&client.route(&format!("/pulls/{number}"))).map(|pull| pull.locked)
 }
 

@@ -9,7 +9,7 @@ use super::error::{ApiError, ApiResult};
 use gbench_model::backoff;
 
 /// Why a step did not complete.
-pub(super) enum UpdateError {
+pub(crate) enum UpdateError {
     /// Another attempt would not help.
     Final(ApiError),
     /// The write may have been done or not.
@@ -27,14 +27,14 @@ impl From<ApiError> for UpdateError {
 
 impl UpdateError {
     /// Of a write. An answer that cannot be read came after the write.
-    pub(super) fn of_write(error: ApiError) -> Self {
+    pub(crate) fn of_write(error: ApiError) -> Self {
         match error {
             ApiError::Unreachable { .. } | ApiError::Unreadable { .. } => UpdateError::Uncertain(error),
             error => UpdateError::Final(error),
         }
     }
 
-    pub(super) fn conflict(request: String) -> Self {
+    pub(crate) fn conflict(request: String) -> Self {
         UpdateError::Conflict(ApiError::Unreachable {
             request,
             cause: "others write there all the time".into(),
@@ -43,7 +43,7 @@ impl UpdateError {
 }
 
 /// Takes the step until it is known how it ended, as often as [`super::ClientLimits::attempts`] says.
-pub(super) fn retry_update<T>(
+pub(crate) fn retry_update<T>(
     client: &Client,
     mut step: impl FnMut() -> Result<T, UpdateError>,
 ) -> ApiResult<T> {

@@ -6,11 +6,11 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::event::{PullRequest, WorkflowEvent, WorkflowRun};
-use crate::address::{Sha, Slug};
+use crate::api::address::{Sha, Slug};
 use gbench_model::{Fault, Result};
 
 /// An event file, taken apart as far as an event's kind asks for it.
-pub(super) struct Payload {
+pub(crate) struct Payload {
     root: Value,
     pub deleted: bool,
 }
@@ -61,7 +61,7 @@ struct RawGroup {
 }
 
 impl Payload {
-    pub(super) fn parse(path: &Path, text: &str) -> Result<Self> {
+    pub(crate) fn parse(path: &Path, text: &str) -> Result<Self> {
         let fault = |what: String| Fault::at_path(path, what, NEXT);
         let root: Value = serde_json::from_str(text)
             .map_err(|error| fault(format!("the event file is not JSON: {error}")))?;
@@ -84,7 +84,7 @@ impl Payload {
     }
 
     /// Of any event: a review of a pull request runs its merge commit just as well.
-    pub(super) fn pull_request(&self, path: &Path, event: &WorkflowEvent) -> Result<Option<PullRequest>> {
+    pub(crate) fn pull_request(&self, path: &Path, event: &WorkflowEvent) -> Result<Option<PullRequest>> {
         let Some(raw) = self.part::<RawPull>(path, "pull_request")? else {
             return match event {
                 WorkflowEvent::PullRequest | WorkflowEvent::PullRequestTarget => {
@@ -103,7 +103,7 @@ impl Payload {
         }))
     }
 
-    pub(super) fn workflow_run(&self, path: &Path, event: &WorkflowEvent) -> Result<Option<WorkflowRun>> {
+    pub(crate) fn workflow_run(&self, path: &Path, event: &WorkflowEvent) -> Result<Option<WorkflowRun>> {
         if *event != WorkflowEvent::WorkflowRun {
             return Ok(None);
         }
@@ -125,7 +125,7 @@ impl Payload {
     }
 
     /// The number of the comment that was written.
-    pub(super) fn comment(&self, path: &Path, event: &WorkflowEvent) -> Result<Option<u64>> {
+    pub(crate) fn comment(&self, path: &Path, event: &WorkflowEvent) -> Result<Option<u64>> {
         if *event != WorkflowEvent::IssueComment {
             return Ok(None);
         }
@@ -134,7 +134,7 @@ impl Payload {
     }
 
     /// Head and base of a merge group.
-    pub(super) fn merge_group(&self, path: &Path, event: &WorkflowEvent) -> Result<Option<(Sha, Sha)>> {
+    pub(crate) fn merge_group(&self, path: &Path, event: &WorkflowEvent) -> Result<Option<(Sha, Sha)>> {
         if *event != WorkflowEvent::MergeGroup {
             return Ok(None);
         }
@@ -145,7 +145,7 @@ impl Payload {
     }
 
     /// The commit of the branch before a push; `None` of a new branch: GitHub then sends zeros.
-    pub(super) fn before(&self, path: &Path) -> Result<Option<Sha>> {
+    pub(crate) fn before(&self, path: &Path) -> Result<Option<Sha>> {
         match self.root.get("before").and_then(Value::as_str) {
             None | Some("") => Ok(None),
             Some(text) if text.bytes().all(|byte| byte == b'0') => Ok(None),
@@ -153,7 +153,7 @@ impl Payload {
         }
     }
 
-    pub(super) fn default_branch(&self) -> Option<String> {
+    pub(crate) fn default_branch(&self) -> Option<String> {
         let branch = self.root.get("repository")?.get("default_branch")?.as_str()?;
         Some(branch.to_owned()).filter(|branch| !branch.is_empty())
     }

@@ -1,6 +1,6 @@
 //! The event that started a workflow, and its pull request or run.
 
-use crate::address::{Sha, Slug};
+use crate::api::address::{Sha, Slug};
 
 /// The event that started the workflow.
 #[derive(Clone, Debug, PartialEq, Eq, strum::AsRefStr, strum::EnumString)]

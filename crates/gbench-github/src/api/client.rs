@@ -12,9 +12,9 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::address::{Endpoint, Slug, Token};
-use super::answer::{Answer, Attempt, limited, message_of, not_redirected, parsed, root_cause, too_long};
 use super::backoff::{Backoff, ClientLimits, limited_for};
 use super::error::{ApiError, ApiResult};
+use super::response::{Attempt, Response, limited, message_of, not_redirected, parsed, root_cause, too_long};
 
 /// One repository of one server, with or without a token. Not for several threads at once: each makes its own.
 pub struct Client {
@@ -88,7 +88,7 @@ impl Client {
     }
 
     /// [`Client::get`] of what may not be there.
-    pub(super) fn find<T: DeserializeOwned>(&self, route: &str) -> ApiResult<Option<T>> {
+    pub(crate) fn find<T: DeserializeOwned>(&self, route: &str) -> ApiResult<Option<T>> {
         match self.get(route) {
             Err(error) if error.status() == Some(404) => Ok(None),
             found => found.map(Some),
@@ -208,7 +208,7 @@ impl Client {
                 let answer = answer.map_err(|error| Attempt::Silent(root_cause(&error.without_url())))?;
                 let (status, headers) = (answer.status().as_u16(), answer.headers().clone());
                 let body = limited(reqwest::Body::from(answer), most).await?;
-                Ok(Answer { status, headers, body })
+                Ok(Response { status, headers, body })
             };
             Ok(self.runtime.block_on(exchange).map_or_else(|broken| broken, Attempt::Answered))
         };
@@ -218,12 +218,12 @@ impl Client {
     }
 
     /// Sends until it is answered here, for what may be sent again.
-    fn again(&self, method: Method, route: &str, body: Option<&Value>) -> ApiResult<Answer> {
+    fn again(&self, method: Method, route: &str, body: Option<&Value>) -> ApiResult<Response> {
         not_redirected(&format!("{method} {route}"), self.answered(method.clone(), route, body)?)
     }
 
     /// Likewise, where the answer may be that it lies elsewhere.
-    fn answered(&self, method: Method, route: &str, body: Option<&Value>) -> ApiResult<Answer> {
+    fn answered(&self, method: Method, route: &str, body: Option<&Value>) -> ApiResult<Response> {
         let request = format!("{method} {route}");
         let send = || self.once(method.clone(), route, body);
         self.settle(&request, send, Ok, |wait, cause| self.wait_for_next(wait, &request, cause))
@@ -240,7 +240,7 @@ impl Client {
         &self,
         request: &str,
         send: impl Fn() -> ApiResult<Attempt>,
-        done: impl Fn(Answer) -> ApiResult<T>,
+        done: impl Fn(Response) -> ApiResult<T>,
         mut uncertain: impl FnMut(&mut Backoff, &str) -> ApiResult<Option<T>>,
     ) -> ApiResult<T> {
         let mut wait = Backoff::new(&self.limits);
@@ -294,7 +294,7 @@ impl Client {
             let answer = answer.map_err(|error| Attempt::Silent(root_cause(&error)))?;
             let (parts, body) = answer.into_parts();
             let body = limited(body, self.limits.answer).await?;
-            Ok(Answer { status: parts.status.as_u16(), headers: parts.headers, body })
+            Ok(Response { status: parts.status.as_u16(), headers: parts.headers, body })
         };
         let answered =
             self.runtime.block_on(async { tokio::time::timeout(self.limits.timeout, exchange).await });

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::address::Sha;
+use crate::api::address::Sha;
 
 /// The data that gbench-ci keeps in a comment of its own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -63,12 +63,12 @@ pub fn read_state<T: Serialize + serde::de::DeserializeOwned>(body: &str) -> Opt
 }
 
 /// The text with the marker as its last line, whether or not it stands there already.
-pub(super) fn marked(text: String, marker: &str) -> String {
+pub(crate) fn marked(text: String, marker: &str) -> String {
     if last_line(&text) == marker { text } else { format!("{}\n\n{marker}", text.trim_end()) }
 }
 
 /// The last line of a text; GitHub's own editor leaves carriage returns.
-pub(super) fn last_line(text: &str) -> &str {
+pub(crate) fn last_line(text: &str) -> &str {
     text.trim_end().lines().last().unwrap_or_default()
 }
 

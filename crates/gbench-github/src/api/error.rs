@@ -42,7 +42,7 @@ pub enum ApiError {
 
 impl ApiError {
     /// Of an answer to a `GET`.
-    pub(super) fn unreadable(route: &str, cause: impl ToString) -> Self {
+    pub(crate) fn unreadable(route: &str, cause: impl ToString) -> Self {
         Self::Unreadable { request: format!("GET {route}"), cause: cause.to_string() }
     }
 

@@ -4,14 +4,14 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::answer::or_default;
-use super::client::Client;
-use super::error::{ApiError, ApiResult};
-use super::identity::{Identity, User};
 pub use super::marker::Marker;
 use super::marker::marked;
-use super::optimistic::{UpdateError, retry_update};
-use super::pulls;
+use crate::api::client::Client;
+use crate::api::error::{ApiError, ApiResult};
+use crate::api::identity::{Identity, User};
+use crate::api::optimistic::{UpdateError, retry_update};
+use crate::api::response::or_default;
+use crate::pulls;
 
 /// Pages of 100. GitHub takes at most 2,500 comments on one pull request.
 const PAGES: u32 = 30;
@@ -22,10 +22,10 @@ pub struct Comment {
     /// Grows with time.
     pub id: u64,
     #[serde(default, deserialize_with = "or_default")]
-    pub(super) body: String,
+    pub(crate) body: String,
     /// Null where the account is gone.
     #[serde(default, deserialize_with = "or_default")]
-    pub(super) user: User,
+    pub(crate) user: User,
     /// Its page.
     #[serde(default, deserialize_with = "or_default")]
     html_url: String,
@@ -58,7 +58,7 @@ pub enum Posted {
 }
 
 /// Every comment of a pull request or an issue, oldest first.
-pub(super) fn list(client: &Client, number: u64) -> ApiResult<Vec<Comment>> {
+pub(crate) fn list(client: &Client, number: u64) -> ApiResult<Vec<Comment>> {
     let route = client.route(&format!("/issues/{number}/comments"));
     let mut all: Vec<Comment> = client.pages(&route, None, PAGES)?;
     all.sort_by_key(|comment| comment.id);

@@ -5,12 +5,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use serde_with::skip_serializing_none;
 
-use super::address::Sha;
-use super::client::Client;
 use super::comments;
-use super::error::{ApiError, ApiResult};
-use super::identity::Identity;
 use super::marker::{marked, read_state, state_line};
+use crate::api::address::Sha;
+use crate::api::client::Client;
+use crate::api::error::{ApiError, ApiResult};
+use crate::api::identity::Identity;
 
 /// The data in an answer of ours.
 #[skip_serializing_none]

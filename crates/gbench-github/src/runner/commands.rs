@@ -200,6 +200,3 @@ fn unwritable(file: &Path, variable: &str, error: &io::Error) -> Fault {
     Fault::at_path(file, what, format!("leave {variable} as the runner sets it, or unset it"))
         .caused_by(error)
 }
-
-#[cfg(test)]
-mod tests;

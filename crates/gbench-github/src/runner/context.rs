@@ -4,16 +4,13 @@
 //! Facts: docs.github.com, "Events that trigger workflows" and "Webhook events and payloads". docs/github.md says of each
 //! field that is read where it is documented and what happens without it.
 
-mod event;
-mod payload;
-
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use super::address::{Endpoint, Sha, Slug};
-pub use event::{PullRequest, WorkflowEvent, WorkflowRun};
+use super::event::{PullRequest, WorkflowEvent, WorkflowRun};
+use super::payload::Payload;
+use crate::api::address::{Endpoint, Sha, Slug};
 use gbench_model::{Fault, Result};
-use payload::Payload;
 
 /// Bytes; GitHub sends no webhook above 25 MB.
 const LARGEST_EVENT: u64 = 32 << 20;
@@ -182,6 +179,3 @@ fn text_of(path: &Path) -> Result<String> {
         Ok(_) => Ok(text),
     }
 }
-
-#[cfg(test)]
-pub(crate) mod tests;

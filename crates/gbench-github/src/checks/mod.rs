@@ -6,7 +6,8 @@
 
 mod commit_status;
 mod conclusion;
-mod output;
+pub mod kept;
+pub(crate) mod output;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -14,15 +15,14 @@ use serde_with::skip_serializing_none;
 
 use conclusion::order;
 pub use conclusion::{CheckConclusion, CheckReport, CheckStatus, Reported, external};
-pub(super) use output::cut;
 use output::{AT_ONCE, ExistingAnnotation};
 pub use output::{Annotation, AnnotationLevel, CheckOutput};
 
-use super::address::{Sha, encoded};
-use super::answer::or_default;
-use super::client::Client;
-use super::error::{ApiError, ApiResult};
-use super::optimistic::{UpdateError, retry_update};
+use crate::api::address::{Sha, encoded};
+use crate::api::client::Client;
+use crate::api::error::{ApiError, ApiResult};
+use crate::api::optimistic::{UpdateError, retry_update};
+use crate::api::response::or_default;
 use gbench_model::backoff;
 
 /// Pages of 100 checks of one name on one commit.
