@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::terminal::write::wrote;
 use crate::app::runner_guard::{InstallationRequest, audit, hook, install, try_job};
-use crate::github::commands;
+use crate::github::{WorkflowEvent, commands};
 use crate::guard::audit::AuditFinding;
 use crate::guard::install::Allowed;
 use crate::model::{Exit, Result};
@@ -52,7 +52,7 @@ struct GuardInstallArgs {
     #[arg(long = "workflow", value_name = "FILE", default_values = WORKFLOWS)]
     workflows: Vec<String>,
     /// Events that may
-    #[arg(long = "event", value_name = "EVENT", default_values = EVENTS)]
+    #[arg(long = "event", value_name = "EVENT", default_values_t = EVENTS.map(|event| event.as_ref().to_owned()))]
     events: Vec<String>,
     /// The label by which a maintainer lets a fork's pull request run [default: none runs]
     #[arg(long, value_name = "LABEL")]
@@ -93,7 +93,12 @@ const WORKFLOWS: [&str; 3] = [
     ".github/workflows/gbench-nightly.yml",
     ".github/workflows/gbench-bisect.yml",
 ];
-const EVENTS: [&str; 4] = ["pull_request", "merge_group", "schedule", "workflow_dispatch"];
+const EVENTS: [WorkflowEvent; 4] = [
+    WorkflowEvent::PullRequest,
+    WorkflowEvent::MergeGroup,
+    WorkflowEvent::Schedule,
+    WorkflowEvent::WorkflowDispatch,
+];
 
 pub(super) fn run(args: &GuardArgs, out: &mut impl Write) -> Result<Exit> {
     match &args.what {

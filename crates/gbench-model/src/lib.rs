@@ -27,6 +27,7 @@ mod case;
 mod comparison;
 mod exit;
 mod fault;
+mod github;
 mod gpu;
 mod hash;
 mod id;
@@ -57,6 +58,7 @@ pub use comparison::{
 };
 pub use exit::Exit;
 pub use fault::{DEFECT, Fault, Location, Result};
+pub use github::{MAX_CHECK, MAX_COMMENT};
 pub use gpu::caches::{CACHE_HOME, KERNEL_CACHES};
 pub use gpu::clocks::{
     ClockChoice, ClockControl, ClockDomain, ClockOutcome, ClocksBefore, ClocksState, ControlledClock,

@@ -185,7 +185,7 @@ fn measured(
     let is_of_it = finished.run.head == pull.head
         && finished.run.head_branch == pull.head_branch
         && finished.run.head_repository == pull.head_repository
-        && finished.run.event == "pull_request";
+        && finished.run.started_by() == WorkflowEvent::PullRequest;
     if !is_of_it {
         return no(format!("run {run} that measured {head} is not one of this pull request"));
     }

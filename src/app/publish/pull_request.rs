@@ -12,7 +12,7 @@ use crate::app::untrusted::{Contents, read_artifact};
 use crate::compare::{AppliedAcceptances, Conclusion, Merged, Verdict, Warning, regenerate_text};
 use crate::github::checks::{Annotation, AnnotationLevel, CheckConclusion, CheckOutput};
 use crate::github::comments::{self, CommentRequest, Marker, Posted};
-use crate::github::{Context, WorkflowRun, artifacts, pulls};
+use crate::github::{Context, WorkflowEvent, WorkflowRun, artifacts, pulls};
 use crate::model::{Fault, Result, Untouched};
 use crate::report::github::{self as render, CheckPage, CheckState, PublishContext};
 
@@ -37,7 +37,7 @@ pub(super) fn begin(target: &PublishTarget<'_>) -> Result<()> {
 /// that comes from the event and the API.
 pub(super) fn for_run(target: &PublishTarget<'_>, run: &WorkflowRun) -> Result<()> {
     let is_fork = target.context.is_fork();
-    if !matches!(run.event.as_str(), "pull_request" | "merge_group") {
+    if !matches!(run.started_by(), WorkflowEvent::PullRequest | WorkflowEvent::MergeGroup) {
         return target.log(&format!("run {} was started by {}: nothing to publish", run.id, run.event));
     }
     if target.request.start || run.action != "completed" {
@@ -48,8 +48,10 @@ pub(super) fn for_run(target: &PublishTarget<'_>, run: &WorkflowRun) -> Result<(
         without_verdict(target, &no_verdict::of_fork(), &Recipients::default())?;
         return target.log("a fork's result is not published: `--allow-forks` does, and calls it unverified");
     }
-    let found = match run.event.as_str() {
-        "pull_request" => pulls::of_run(&target.client, run)?.map(|found| Recipients::of_run(&found)),
+    let found = match run.started_by() {
+        WorkflowEvent::PullRequest => {
+            pulls::of_run(&target.client, run)?.map(|found| Recipients::of_run(&found))
+        }
         // A merge queue has a commit to mark and nobody to tell.
         _ => pulls::confirmed(&target.client, run)?.map(|()| Recipients::of_queue(&run.head_branch)),
     };

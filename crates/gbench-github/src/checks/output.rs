@@ -3,8 +3,8 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// Bytes of a summary or a text.
-const TEXT: usize = 65_535;
+use gbench_model::MAX_CHECK;
+
 /// Bytes of a title. GitHub counts an annotation's in characters, which are never more.
 const TITLE: usize = 255;
 /// Bytes of an annotation's message: 64 KiB.
@@ -17,24 +17,20 @@ const ANNOTATIONS: usize = 200;
 pub struct CheckOutput {
     /// Plain text; also the description of a commit status.
     pub title: String,
-    /// Markdown.
     pub summary: String,
-    /// Markdown.
     pub text: Option<String>,
-    /// The gravest first: 200 are shown.
+    /// The most severe first: 200 are shown.
     pub annotations: Vec<Annotation>,
 }
 
-/// A remark beside a line of the repository.
+/// A remark on a line of the repository.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Annotation {
     /// From the repository's root, with `/`.
     pub path: String,
-    /// Counted from one.
     pub line: u32,
     pub level: AnnotationLevel,
     pub title: String,
-    /// Plain text.
     pub message: String,
 }
 
@@ -54,9 +50,10 @@ impl CheckOutput {
 
     /// The `output` of a request, with some of the annotations: at most [`AT_ONCE`].
     pub(super) fn sent(&self, annotations: &[Annotation]) -> Value {
-        let mut output = json!({ "title": cut(&self.title, TITLE), "summary": cut(&self.summary, TEXT) });
+        let mut output =
+            json!({ "title": cut(&self.title, TITLE), "summary": cut(&self.summary, MAX_CHECK) });
         if let Some(text) = &self.text {
-            output["text"] = json!(cut(text, TEXT));
+            output["text"] = json!(cut(text, MAX_CHECK));
         }
         if !annotations.is_empty() {
             output["annotations"] = annotations.iter().map(Annotation::sent).collect();

@@ -53,7 +53,7 @@ pub fn decide(policy: &GuardPolicy, job: &GuardedJob, ask: &Ask<'_>) -> Result<R
 
 fn refused_by_file(policy: &GuardPolicy, job: &GuardedJob) -> Option<JobRefusal> {
     let context = &job.context;
-    let next = |list: &str| format!("whoever runs the machine can add it to `{list}` of its policy");
+    let next = |list: &str| format!("the administrator of the machine can add it to `{list}` of its policy");
     let slug = &context.slug;
     if !policy.has_repository(slug) {
         return Some(refusal(
@@ -64,8 +64,9 @@ fn refused_by_file(policy: &GuardPolicy, job: &GuardedJob) -> Option<JobRefusal>
     let event = context.event.as_ref();
     if !policy.events.iter().any(|allowed| allowed == event) {
         let what = format!("the event `{}` may not use this machine", event.escape_debug());
-        let advice = if NEVER_ALLOWED.contains(&event) {
-            "measure on `pull_request`: this event runs beside the repository's secrets, and no policy allows it".into()
+        let advice = if NEVER_ALLOWED.contains(&context.event) {
+            "measure on `pull_request`: this event has the repository's secrets, and no policy allows it"
+                .into()
         } else {
             next("events")
         };

@@ -7,13 +7,14 @@ use globset::GlobBuilder;
 use serde::Deserialize;
 
 use crate::api::address::Slug;
+use crate::runner::event::WorkflowEvent;
 use gbench_model::{Fault, Result};
 
-/// Bytes of a policy.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// Events that no policy may allow: their jobs hold the repository's secrets, and gbench-ci measures nothing there.
-pub(super) const NEVER_ALLOWED: [&str; 2] = ["pull_request_target", "workflow_run"];
+/// Events that no policy may allow: their jobs have the repository's secrets, and gbench-ci measures nothing there.
+pub(super) const NEVER_ALLOWED: [WorkflowEvent; 2] =
+    [WorkflowEvent::PullRequestTarget, WorkflowEvent::WorkflowRun];
 
 /// The jobs that the machine allows.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -21,14 +22,12 @@ pub(super) const NEVER_ALLOWED: [&str; 2] = ["pull_request_target", "workflow_ru
 pub struct GuardPolicy {
     /// `OWNER/NAME`; case does not matter.
     pub repositories: Vec<String>,
-    /// Names of events: `pull_request`, `schedule`.
     pub events: Vec<String>,
     /// Branches, `*` standing for anything but `/`: of a pull request and of a merge group the one that they go to, else the
     /// one that the workflow runs on.
     pub branches: Vec<String>,
     /// Files of workflows: `.github/workflows/gbench-nightly.yml`.
     pub workflows: Vec<String>,
-    /// Where refusals are written.
     pub log: Option<PathBuf>,
     /// How a fork's pull request may run; not at all where this is not there.
     pub forks: Option<ForkPolicy>,
@@ -44,10 +43,10 @@ pub struct ForkPolicy {
 }
 
 impl GuardPolicy {
-    /// Errors: a file that cannot be read, or that says what cannot be followed.
+    /// Errors: a file that cannot be read or followed.
     pub fn read(path: &Path) -> Result<Self> {
         use std::io::Read;
-        let next = "write it anew with `gbench-ci guard install`, or make it readable for the runner's user";
+        let next = "write it again with `gbench-ci guard install`, or make it readable for the runner's user";
         let fault = |what: String| Fault::at_path(path, what, next);
         let mut text = String::new();
         let file = std::fs::File::open(path).map_err(|error| fault(format!("cannot be read: {error}")))?;
@@ -67,7 +66,7 @@ impl GuardPolicy {
         let policy: Self = toml::from_str(text).map_err(|error| {
             let whole: Arc<str> = text.into();
             let span = error.span().unwrap_or_default();
-            let next = "write it as the comments in the file say; `gbench-ci guard install` writes one";
+            let next = "follow the comments in the file; `gbench-ci guard install` writes one";
             Fault::in_text(path, &whole, span, error.message(), next)
         })?;
         match policy.mistake() {
@@ -80,16 +79,16 @@ impl GuardPolicy {
         if let Some(wrong) = self.repositories.iter().find_map(|text| text.parse::<Slug>().err()) {
             return Some((wrong, "write OWNER/NAME"));
         }
-        if let Some(event) = self.events.iter().find(|event| NEVER_ALLOWED.contains(&event.as_str())) {
-            let what = format!("`{event}` runs beside the repository's secrets and cannot be allowed");
+        if let Some(event) = self.events.iter().find(|event| NEVER_ALLOWED.contains(&event.as_str().into())) {
+            let what = format!("`{event}` has the repository's secrets and cannot be allowed");
             return Some((what, "take it out: measure on `pull_request`"));
         }
         if let Some(path) = self.workflows.iter().find(|path| !is_workflow(path)) {
-            let what = format!("`{}` is no file of a workflow", path.escape_debug());
+            let what = format!("`{}` is not a file of a workflow", path.escape_debug());
             return Some((what, "write .github/workflows/NAME.yml"));
         }
         if let Some(branch) = self.branches.iter().find(|branch| matcher(branch).is_none()) {
-            let what = format!("`{}` is no pattern of branches", branch.escape_debug());
+            let what = format!("`{}` is not a pattern of branches", branch.escape_debug());
             return Some((what, "write a branch, with `*` for anything but `/`"));
         }
         let label = self.forks.as_ref().map(|forks| forks.label.trim());

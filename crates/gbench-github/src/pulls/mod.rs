@@ -11,7 +11,7 @@ use serde::Deserialize;
 use crate::api::address::{Sha, Slug, encoded};
 use crate::api::client::Client;
 use crate::api::error::{ApiError, ApiResult};
-use crate::runner::event::WorkflowRun;
+use crate::runner::event::{WorkflowEvent, WorkflowRun};
 
 /// Pages of 100 open pull requests from one branch.
 const PAGES: u32 = 3;
@@ -188,7 +188,7 @@ pub fn head_of(client: &Client, number: u64) -> ApiResult<Sha> {
     pull.head.sha.parse().map_err(|cause: String| ApiError::unreadable(&route, cause))
 }
 
-/// Whether the conversation of a pull request is locked, so that only people with write access may speak.
+/// True if the conversation of a pull request is locked: then only people with write access may comment.
 pub(crate) fn is_locked(client: &Client, number: u64) -> ApiResult<bool> {
     client.get::<GitHubPull>(&client.route(&format!("/pulls/{number}"))).map(|pull| pull.locked)
 }
@@ -197,13 +197,12 @@ fn of_branch(client: &Client, from: &Slug, branch: &str) -> ApiResult<Vec<GitHub
     let head = encoded(&format!("{}:{branch}", from.owner()));
     let mut pulls: Vec<GitHubPull> =
         client.pages(&client.route(&format!("/pulls?state=open&head={head}")), None, PAGES)?;
-    // Whether the query was understood as it was meant is not left to the server.
+    // The server may have understood the query otherwise.
     pulls
         .retain(|pull| pull.head.branch == branch && pull.head.is_of(from) && pull.base.is_of(client.slug()));
     Ok(pulls)
 }
 
-/// Those of them that stand at a commit, which all of them are judged by; the oldest first.
 fn at_commit(pulls: &[GitHubPull], head: &Sha) -> Vec<OpenPull> {
     let here = pulls.iter().filter(|pull| pull.head.sha.parse().as_ref() == Ok(head));
     let open = |pull: &GitHubPull| OpenPull {
@@ -221,7 +220,7 @@ pub fn sharing(client: &Client, from: &Slug, branch: &str, head: &Sha) -> ApiRes
     Ok(at_commit(&of_branch(client, from, branch)?, head))
 }
 
-/// Why a run is of no pull request that could be told.
+/// The reason why no pull request of a run is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NoPull {
     /// A sentence without a period.
@@ -240,7 +239,7 @@ impl NoPull {
     }
 }
 
-/// Whether GitHub says of a run what the event file says. `Err`: why not.
+/// Compares GitHub's description of a run with the event file. `Err`: the difference.
 pub fn confirmed(client: &Client, run: &WorkflowRun) -> ApiResult<Result<(), NoPull>> {
     let Some(from) = &run.head_repository else {
         return Ok(Err(NoPull::odd(format!("the repository that run {} comes from is gone", run.id))));
@@ -257,14 +256,14 @@ pub fn confirmed(client: &Client, run: &WorkflowRun) -> ApiResult<Result<(), NoP
 
 /// The open pull requests that a finished run may have measured, the oldest first, or why there is none that it could be.
 ///
-/// `run` is what the event file says. GitHub is asked for the run once more and has to agree; then for the open pull
-/// requests of its repository and branch that stand at its commit. There are several where one branch is to be merged
-/// into several others, and GitHub does not say which of them a run is for.
+/// `run` comes from the event file. GitHub is asked for the run once more and has to agree; then for the open pull
+/// requests of its repository and branch whose head is its commit. There are several where one branch is to be merged
+/// into several others, and GitHub does not name the one that a run is for.
 pub fn of_run(client: &Client, run: &WorkflowRun) -> ApiResult<Result<Vec<OpenPull>, NoPull>> {
     let Some(from) = &run.head_repository else {
         return Ok(Err(NoPull::odd(format!("the repository that run {} comes from is gone", run.id))));
     };
-    if !matches!(run.event.as_str(), "pull_request" | "pull_request_target") {
+    if !matches!(run.started_by(), WorkflowEvent::PullRequest | WorkflowEvent::PullRequestTarget) {
         let event = run.event.escape_debug();
         let why = format!("run {} was started by `{event}`, not by a pull request", run.id);
         return Ok(Err(NoPull::odd(why)));

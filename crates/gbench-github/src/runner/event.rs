@@ -2,7 +2,7 @@
 
 use crate::api::address::{Sha, Slug};
 
-/// The event that started the workflow.
+/// The event that started the workflow. The only place with GitHub's names of events.
 #[derive(Clone, Debug, PartialEq, Eq, strum::AsRefStr, strum::EnumString)]
 #[strum(serialize_all = "snake_case")]
 pub enum WorkflowEvent {
@@ -47,8 +47,14 @@ pub struct WorkflowRun {
     pub head_branch: String,
     /// `None`: it was deleted, which only a fork can be.
     pub head_repository: Option<Slug>,
-    /// Of the workflow, as its author calls it.
+    /// The workflow's name, as its author wrote it.
     pub name: String,
     /// `.github/workflows/benchmarks.yml`.
     pub path: Option<String>,
+}
+
+impl WorkflowRun {
+    pub fn started_by(&self) -> WorkflowEvent {
+        self.event.as_str().into()
+    }
 }

@@ -4,12 +4,12 @@ use super::annotations::{BenchmarkAnnotation, on_lines};
 use super::comment::{CommentLayout, answer, folds, page};
 use super::parts::accepted::in_title;
 use super::parts::budget::{plain, prose};
-use super::parts::context::{MAX_CHECK, PublishContext};
+use super::parts::context::PublishContext;
 use super::parts::links::{commit, full_commit, gate, link};
 use super::parts::reproduce::with_ci_advice;
 use crate::verdict::summary::counts_text;
 use gbench_compare::{Conclusion, Merged, Verdict};
-use gbench_model::Exit;
+use gbench_model::{Exit, MAX_CHECK};
 
 /// The texts of a check. Title of at most 255 bytes, without Markdown; summary and text of at most `MAX_CHECK` each.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,7 +3,7 @@
 
 use super::parts::accepted::decided;
 use super::parts::budget::{ByteBudget, prose};
-use super::parts::context::{MAX_COMMENT, MAX_SUMMARY, PublishContext};
+use super::parts::context::{MAX_SUMMARY, PublishContext};
 use super::parts::details::{JobCommands, folded};
 use super::parts::links::{files_of_the_job, footer, gate, whole_report};
 use super::parts::machine::{MachineSection, counts, fill};
@@ -15,6 +15,7 @@ use crate::layout::markdown::details;
 use crate::verdict::summary::counts_text;
 use crate::verdict::view::VerdictView;
 use gbench_compare::{Conclusion, Group, Merged, Verdict, VerdictDocument};
+use gbench_model::MAX_COMMENT;
 use gbench_model::text::{capitalized, count};
 
 /// Most machines with a separate section: half the number of jobs in a matrix.

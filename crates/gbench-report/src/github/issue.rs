@@ -3,12 +3,13 @@
 use super::check::title as title_of_check;
 use super::comment::{CommentLayout, answer, page};
 use super::parts::budget::plain;
-use super::parts::context::{MAX_COMMENT, PublishContext};
+use super::parts::context::PublishContext;
 use super::parts::links::{commit, commits, footer, link};
 use super::parts::reproduce::with_ci_advice;
 use crate::layout::escape::markdown_block;
 use crate::verdict::summary::counts_text;
 use gbench_compare::{Merged, Verdict};
+use gbench_model::MAX_COMMENT;
 use gbench_model::text::short_commit;
 
 /// Reserved for the marker that identifies the issue.

@@ -8,12 +8,12 @@ use std::process::{Command, Stdio};
 use rand::{RngExt, SeedableRng};
 
 use super::comment::{comment, step_summary};
-use super::parts::context::{MAX_COMMENT, PublishContext};
+use super::parts::context::PublishContext;
 use super::tests::fragments;
 use crate::layout::escape::{markdown, markdown_block, markdown_code, markdown_code_folding, visible};
 use crate::test_support as documents;
 use gbench_compare::{Merged, VerdictDocument};
-use gbench_model::ParamValue;
+use gbench_model::{MAX_COMMENT, ParamValue};
 
 const NAMES: usize = 100_000;
 

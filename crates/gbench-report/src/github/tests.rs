@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use strum::VariantArray;
 
-use super::parts::context::{MAX_CHECK, MAX_COMMENT, MAX_SUMMARY};
+use super::parts::context::MAX_SUMMARY;
 use super::*;
 use crate::test_support as documents;
 use crate::test_support::{of_rows, row, timed};
 use gbench_compare::{Conclusion, Difference, Group, Merged, Row, SCHEMA_MERGED, Verdict, VerdictDocument};
-use gbench_model::{BaseChoice, ParamValue, SourceLine};
+use gbench_model::{BaseChoice, MAX_CHECK, MAX_COMMENT, ParamValue, SourceLine};
 
 pub(super) const MARKER: &str = "<!-- gbench-ci {\"gate\":\"x\"} -->";
 

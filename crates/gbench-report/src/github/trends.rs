@@ -2,7 +2,7 @@
 
 use super::parts::accepted::person;
 use super::parts::budget::{ByteBudget, ShortNames, plain, prose};
-use super::parts::context::{MAX_COMMENT, PublishContext};
+use super::parts::context::PublishContext;
 use super::parts::links::{full_commit, link, page_of_case, repository};
 use crate::layout::case_names::CaseNames;
 use crate::layout::escape::markdown_block;
@@ -13,8 +13,8 @@ use gbench_compare::trend::{
     CommonStep, OpenFinding, OpenTrend, OpenTrends, SeriesState, ToldTrend, TrendsDocument, V1ChangePoint,
     V1Drift,
 };
-use gbench_model::shell_word;
 use gbench_model::text::{capitalized, count, short_commit};
+use gbench_model::{MAX_COMMENT, shell_word};
 
 const MAX_ROWS: usize = 40;
 const SPARK: usize = 32;

@@ -15,6 +15,7 @@ use crate::layout::number;
 use crate::profile::moved;
 use crate::sweep::SweepTables;
 use gbench_compare::{Conclusion, Difference, Verdict};
+use gbench_model::MAX_COMMENT;
 use gbench_model::text::{capitalized, count};
 
 /// Rows of one table if the page is short enough; the others are counted.
@@ -22,8 +23,8 @@ const MAX_ROWS: usize = 60;
 
 pub(crate) const MAX_NAMED: usize = 10;
 
-/// The page's limit in bytes unless everything is requested: GitHub accepts comments of 65,536 characters.
-const MAX_PAGE: usize = 65_000;
+/// The page's limit in bytes unless everything is requested, so that it fits into a comment.
+const MAX_PAGE: usize = MAX_COMMENT - 536;
 
 /// The report; unless `all` is requested, its tables are cut as far as the page's limit requires: `page` gets the most
 /// rows of a table.

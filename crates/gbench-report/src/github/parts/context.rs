@@ -4,14 +4,8 @@ use gbench_compare::trend::TrendsDocument;
 use gbench_compare::{AppliedAcceptances, Verdict};
 use gbench_model::{BaseChoice, SourceLine};
 
-/// GitHub's limit for a comment or an issue in characters; used for bytes, of which a text has at least as many.
-pub(crate) const MAX_COMMENT: usize = 65_536;
-
 /// Bytes of a step's summary; GitHub drops a summary above 1 MiB.
 pub(crate) const MAX_SUMMARY: usize = 1_000_000;
-
-/// GitHub's limit for each text of a check in characters; used for bytes.
-pub(crate) const MAX_CHECK: usize = 65_535;
 
 /// The facts that the publishing job adds to the verdict.
 #[derive(Clone, Debug, Default, PartialEq)]
