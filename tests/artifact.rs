@@ -316,9 +316,9 @@ fn t3_other_schemas_and_fields_are_refused() {
 #[test]
 fn t3_what_does_not_follow_from_the_rows_is_refused() {
     let say = |name: &'static str, to: Value| with_verdict(move |value| value[name] = to.clone());
-    refused(say("exit_code", 0.into()), "give exit code 1, and it says 0");
+    refused(say("exit_code", 0.into()), "give exit code 1, and the verdict has 0");
     refused(say("exit_code", 99.into()), "no exit code");
-    refused(say("conclusion", "pass".into()), "its rows give Regressed, and it says Pass");
+    refused(say("conclusion", "pass".into()), "its rows give Regressed, and the verdict has Pass");
     refused(with_verdict(|value| value["counts"]["regressed"] = 0.into()), "its counts");
     // All lies agree with each other, and not with the rows.
     let all = |value: &mut Value| {

@@ -118,7 +118,7 @@ fn words_that_mean_nothing_are_refused() {
         ("--rounds 3", "4..=1000"),
         ("--budget soon", "--budget"),
         ("--benchmark nothing", "nothing"),
-        ("--store s3:x", "is no address of a store"),
+        ("--store s3:x", "is not an address of a store"),
         ("--json /nowhere/x.json", "its folder is not there"),
         ("--format pdf", "pdf"),
     ] {

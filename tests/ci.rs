@@ -262,16 +262,16 @@ fn a_flag_that_makes_no_sense_is_refused_before_anything_is_measured() {
         ("ci --base nowhere", "nowhere"),
         ("ci --processes 3", "--processes"),
         ("ci --shard 4/3", "2/3"),
-        ("ci --history bogus:x", "is no address of a store"),
+        ("ci --history bogus:x", "is not an address of a store"),
         ("ci --history dir:x", "a history is a branch"),
-        ("ci --store bogus:x", "is no address of a store"),
+        ("ci --store bogus:x", "is not an address of a store"),
         ("ci --fail-on none,regression", "exclude each other"),
         ("ci --shard 1/4", "more shards than cases"),
     ] {
         checkout.ran("pull_request.opened", line).exits(2).says(words);
     }
     for event in ["push", "schedule", "workflow_dispatch", "merge_group"] {
-        checkout.ran(event, "ci --history bogus:x").exits(2).says("is no address of a store");
+        checkout.ran(event, "ci --history bogus:x").exits(2).says("is not an address of a store");
     }
     ended(outside(&checkout.root(), "ci --history bogus:x")).exits(2);
     assert!(!checkout.root().join("artifacts").exists());

@@ -145,10 +145,10 @@ fn what_is_not_there_is_said_with_what_to_do() {
     for json in ["", "--json "] {
         let list = |store: &str| ran(&root, &format!("baseline list {json}--store {store}")).exits(2);
         list("git:nowhere").says("there is no such branch").says("`git fetch origin nowhere`");
-        list("git:main").says("the branch holds no history");
+        list("git:main").says("the branch has no history");
     }
     let base = ran(&root, "compare topic head.json --store git:main").exits(2);
-    base.says("the branch holds no history");
+    base.says("the branch has no history");
     ran(&root, "compare main head.json --store git:a..b").exits(2).says("cannot name a branch");
     ran(&root, "compare main head.json --store github:acme/kernels").exits(2).says("names no branch");
     let outside = crate::support::tempdir().unwrap();

@@ -392,7 +392,7 @@ fn n14_an_installation_is_written_once_and_held_to_what_keeps_jobs_out() {
     let env = machine.at("runner/.env");
     let flags = format!("--runner-env {}", env.display());
     machine.check("").exits(5).says("name it with `--runner-env`");
-    machine.check(&flags).exits(5).says(&format!("put this line into it, and start the runner anew: {line}"));
+    machine.check(&flags).exits(5).says(&format!("put this line into it, and restart the runner: {line}"));
     std::fs::write(&env, "LANG=C.UTF-8\n").unwrap();
     machine.check(&flags).exits(5).says("nothing is guarded");
     for (text, words) in [

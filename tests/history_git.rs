@@ -306,7 +306,7 @@ fn what_is_no_entry_is_said_and_does_not_keep_the_others_from_being_read() {
         ("it cannot be unpacked", b"by hand".to_vec()),
         ("it cannot be unpacked", Vec::new()),
         ("it unpacks to more than 64 MiB", bomb),
-        ("it is no entry of a history", gzip(b"{}")),
+        ("it is not an entry of a history", gzip(b"{}")),
         (
             "its schema is `gbench-ci/history/v2`",
             text(|value| value["schema"] = "gbench-ci/history/v2".into()),
@@ -353,7 +353,7 @@ fn a_branch_that_is_not_there_or_is_none_of_a_history_is_told_apart_from_an_empt
         "{gone}"
     );
     let code = need("main").unwrap_err();
-    assert!(code.what.contains("the branch holds no history"), "{code}");
+    assert!(code.what.contains("the branch has no history"), "{code}");
     by_hand(&sandbox.repository, "empty", &[("README.md", Some(b"to come"))]);
     need("empty").unwrap();
     append(&sandbox.root(), &entry(1));

@@ -318,7 +318,7 @@ fn a_branch_of_code_and_one_that_is_not_there_are_no_history() {
     place.append(&entry(1)).unwrap();
     let client = place.client();
     open(&client, BRANCH).need().unwrap();
-    for (branch, words) in [("nowhere", "there is no such branch"), ("main", "the branch holds no history")] {
+    for (branch, words) in [("nowhere", "there is no such branch"), ("main", "the branch has no history")] {
         let fault = open(&client, branch).need().unwrap_err();
         assert!(fault.what.contains(words), "{branch}: {fault}");
         assert_eq!(fault.exit, Exit::Usage);

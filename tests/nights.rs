@@ -143,7 +143,7 @@ fn outside_of_ci_only_commits_of_the_default_branch_enter() {
 fn a_wrong_address_or_policy_is_refused_before_anything_is_told() {
     let laptop = Laptop::new();
     for (line, words) in [
-        ("publish --history bogus:x", "is no address of a store"),
+        ("publish --history bogus:x", "is not an address of a store"),
         ("publish --history dir:x", "a history is a branch"),
         ("publish --dry-run --fail-on none,failed", "exclude each other"),
     ] {

@@ -427,7 +427,7 @@ fn at_night_an_issue_is_opened_updated_and_closed() {
     let issues = hub.fake.issues();
     assert_eq!(issues.len(), 1);
     assert!(issues[0].body.as_deref().unwrap().contains("Suspects"), "{:?}", issues[0].body);
-    hub.ran("schedule", &format!("publish {red} --issue")).exits(0).says("says so already");
+    hub.ran("schedule", &format!("publish {red} --issue")).exits(0).says("is up to date");
     hub.ran("schedule", &format!("publish {green} --issue")).exits(0).says("issue: closed");
     assert_eq!(hub.fake.issues().iter().filter(|issue| issue.open).count(), 0);
     hub.ran("schedule", &format!("publish {green} --issue")).exits(0).says("none is open");
@@ -516,7 +516,7 @@ fn an_address_that_is_no_history_is_refused_before_anything() {
             ended(outside(hub.folder.path(), &line)).exits(2).says(words);
         }
     };
-    says("foo", "`foo` is no address of a store");
+    says("foo", "`foo` is not an address of a store");
     says("dir:.gbench", "a history is a branch, and this is a folder");
     assert!(hub.fake.requests().is_empty());
 }

@@ -362,7 +362,7 @@ fn wrong_names_are_told_what_there_is() {
     ran(&root, "history --since 100y").exits(0);
     ran(&root, "history --since yesterday").exits(2).says("neither a date nor a time span");
     ran(&root, "history --store git:nowhere").exits(2).says("there is no such branch");
-    ran(&root, "history --store nowhere").exits(2).says("is no address of a store");
+    ran(&root, "history --store nowhere").exits(2).says("is not an address of a store");
     let empty = crate::support::tempdir().unwrap();
     ran(empty.path(), "history").exits(2).says("no run is kept here").says("baseline save");
 }

@@ -152,7 +152,7 @@ fn a_lasting_change_opens_one_issue_and_who_closes_it_puts_it_aside() {
     let all_green = hub.fake.issues().iter().all(|other| other.number == issue.number);
     assert!(all_green, "the night itself is green: {:?}", hub.fake.issues());
 
-    hub.published(&nights, &head).says("trends: says so already");
+    hub.published(&nights, &head).says("trends: is up to date");
     // A program that closes what is old accepts nothing.
     hub.fake.set_open(issue.number, "stale[bot]", false);
     hub.published(&nights, &head).says("trends: opened");
@@ -160,7 +160,7 @@ fn a_lasting_change_opens_one_issue_and_who_closes_it_puts_it_aside() {
     hub.fake.set_open(again.number, "maria", false);
     hub.published(&nights, &head).says("trends: none is open, and none is needed");
     hub.fake.set_open(again.number, "maria", true);
-    hub.published(&nights, &head).says("trends: says so already");
+    hub.published(&nights, &head).says("trends: is up to date");
 }
 
 #[test]

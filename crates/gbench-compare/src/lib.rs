@@ -13,7 +13,7 @@
 //! ```
 
 #![forbid(unsafe_code)]
-// A user's input never ends in a panic; where one is impossible, `#[expect]` stands beside the proof.
+// A user's input never ends in a panic; where one is impossible, `#[expect]` has the proof.
 #![warn(clippy::unwrap_used, clippy::expect_used)]
 
 mod calibration;

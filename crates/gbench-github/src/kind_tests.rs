@@ -24,7 +24,6 @@ fn every_case_is_answered_as_its_file_says() {
     walk(env!("CARGO_MANIFEST_DIR"), KINDS, 230);
 }
 
-/// Of a function and its arguments as JSON.
 fn ask<A: DeserializeOwned, R: Debug>(arguments: &str, function: impl FnOnce(A) -> R) -> String {
     format!("{:?}", function(serde_json::from_str(arguments).unwrap()))
 }
@@ -64,7 +63,6 @@ fn word(given: &Given) -> String {
     }
 }
 
-/// The marker that is found in a comment.
 fn marker(given: &Given) -> String {
     format!("{:?}", Marker::find(&given.text()))
 }

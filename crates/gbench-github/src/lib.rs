@@ -1,10 +1,10 @@
 //! Carries bytes to GitHub and back: comments, checks, issues, artifacts, a branch with the history.
 //!
-//! octocrab is the transport; the types of what is sent and read are our own and small, because GitHub adds fields and
-//! other servers leave some out. What is retried, and when, is decided here alone: see [`Client`].
+//! octocrab is the transport; the types of requests and answers are our own and small, because GitHub adds fields and
+//! other servers leave some out. Retries are decided here alone: see [`Client`].
 
 #![forbid(unsafe_code)]
-// A user's input never ends in a panic; where one is impossible, `#[expect]` stands beside the proof.
+// A user's input never ends in a panic; where one is impossible, `#[expect]` has the proof.
 #![warn(clippy::unwrap_used, clippy::expect_used)]
 
 mod api;

@@ -1,4 +1,4 @@
-//! What a calibration found, as a public document: versioned JSON, which reports show and comparisons read.
+//! The result of a calibration as a public document: versioned JSON, which reports show and comparisons read.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use gbench_model::{CaseId, RunId};
 
 pub const SCHEMA_CALIBRATION: &str = "gbench-ci/calibration/v1";
 
-/// What this machine can tell apart, case by case.
+/// The changes that this machine can detect, case by case.
 #[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
@@ -51,12 +51,11 @@ pub struct Calibration {
 }
 
 impl Calibration {
-    /// Whether any row has figures: else nothing was learnt, and nothing can be said.
+    /// False if no row has figures: then nothing was learnt.
     pub fn has_figures(&self) -> bool {
         self.rows.iter().any(|row| row.readiness != Readiness::Unknown)
     }
 
-    /// Whether every case has all its figures.
     pub fn is_whole(&self) -> bool {
         self.unmeasured.is_empty() && self.rows.iter().all(|row| row.readiness != Readiness::Unknown)
     }
@@ -73,7 +72,7 @@ pub struct CalibratedRow {
     pub readiness: Readiness,
     /// Why it is not ready; empty where it is.
     pub why: Vec<String>,
-    /// What would help; empty where it is ready.
+    /// Possible remedies; empty where it is ready.
     pub help: Vec<String>,
     /// Whole rounds that were measured.
     pub rounds: u32,
@@ -88,7 +87,7 @@ pub struct CalibratedRow {
     pub prospect: Option<Prospect>,
 }
 
-/// What one round's difference scatters by, and where that comes from. Deviations are shares: 0.01 is 1 %.
+/// The scatter of one round's difference, and its sources. Deviations are shares: 0.01 is 1 %.
 #[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
@@ -98,7 +97,7 @@ pub struct Noise {
     pub floor: f64,
     /// Lag-1 correlation of the differences from round to round.
     pub from_round_to_round: Option<f64>,
-    /// What the second process of a round lies above the first, as a share; absent where the order is not known.
+    /// By how much the second process of a round is above the first, as a share; absent where the order is not known.
     pub second_place: Option<f64>,
     /// Absent where processes give fewer than four samples.
     pub parts: Option<Parts>,
@@ -122,7 +121,7 @@ pub struct Parts {
     pub best_iterations: Option<u32>,
 }
 
-/// What a comparison of two commits may expect here. Rounds and effects are those that four of five keep to.
+/// The expectations of a comparison of two commits here. Rounds and effects are those that four of five keep to.
 #[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
@@ -184,14 +183,13 @@ pub struct FalseAlarms {
     pub flipped: Share,
     /// The usual number of rounds, drawn from those measured, with signs drawn at random.
     pub drawn: Share,
-    /// Of the rounds that were measured: what goes from one round's difference to the next one's; `None` where no row
-    /// has six rounds.
+    /// The part of one round's difference that carries over to the next one's; `None` where no row has six rounds.
     #[serde(rename = "stickiness")]
     pub serial_correlation: Option<f64>,
 }
 
 impl FalseAlarms {
-    /// The measured comparison cried wolf, or the tries did so more often than alpha and chance explain.
+    /// The measured comparison was falsely red, or the tries were so more often than alpha and chance explain.
     pub fn too_many(&self, alpha: f64) -> bool {
         !self.red.is_empty() || self.flipped.is_clearly_above(alpha) || self.drawn.is_clearly_above(alpha)
     }
@@ -235,7 +233,7 @@ pub struct PlantedControl {
     pub planted: f64,
     pub found: bool,
     pub rounds: u32,
-    /// What it looked like, where there is a figure.
+    /// Its apparent slowdown, where there is a figure.
     pub slowdown: Option<f64>,
     /// Deviation of one round's difference.
     pub noise: f64,
@@ -244,7 +242,7 @@ pub struct PlantedControl {
 }
 
 impl PlantedControl {
-    /// Not found although the noise would have let it be.
+    /// Not detected although it was large enough for the noise.
     pub fn is_missed(&self) -> bool {
         !self.found && self.detectable.is_some_and(|detectable| detectable <= self.planted)
     }

@@ -17,7 +17,7 @@ use crate::rules::seq_e::state::RowState;
 pub const PLANTED: f64 = 0.03;
 /// Rounds below this show nothing of how one goes with the next.
 const MIN_CORRELATED: usize = 6;
-/// Advising more iterations than so many times those that are there would be no advice.
+/// More iterations than so many times the present ones are not advised.
 const MAX_FOLD: f64 = 20.0;
 const MIN_ITERATIONS: f64 = 4.0;
 
@@ -26,7 +26,6 @@ const SLOW: u32 = 4;
 /// A process of so many samples with at most so many different values shows its timer.
 const COARSE: (usize, usize) = (8, 4);
 
-/// Figures that all rows of a suite share.
 pub(super) struct CalibrationContext {
     pub limits: SequentialLimits,
     /// Rounds that were asked for.
@@ -52,7 +51,6 @@ pub(super) fn noise(state: &RowState, floor: f64, cases: [&CaseRecord; 2]) -> No
         process.samples.iter().map(|value| if positive { value.ln() } else { *value }).collect()
     };
     let processes: Vec<Vec<f64>> = sides(state.evidence).filter(|it| !it.stated).map(in_log).collect();
-    // Linear differences are shares of the base, the samples are not.
     let within = Within::of(processes.iter().map(Vec::as_slice)).filter(|_| positive);
     let parts = within.and_then(|within| {
         let parts = Components::of(differences, &lates, within.variance)?;
@@ -112,7 +110,6 @@ fn sides<'e, 'a>(evidence: &'e Evidence<'a>) -> impl Iterator<Item = &'e Process
     evidence.base.processes.iter().chain(&evidence.head.processes)
 }
 
-/// Second minus first of every round whose order is known.
 fn lates(evidence: &Evidence, positive: bool) -> Vec<f64> {
     let late = |turn: MeasuredRound| {
         let [base, head] = [turn.base, turn.head].map(|place| if positive { place.ln() } else { place });
@@ -121,7 +118,7 @@ fn lates(evidence: &Evidence, positive: bool) -> Vec<f64> {
     measured_rounds(evidence).into_iter().filter_map(late).collect()
 }
 
-/// Seconds to start and end a process, and of one of its iterations; `None` where they cannot be told apart.
+/// Seconds to start and end a process, and of one of its iterations; `None` where the two cannot be separated.
 fn costs(evidence: &Evidence, cases: [&CaseRecord; 2]) -> Option<(f64, f64)> {
     let (mut whole, mut measuring, mut iterations, mut processes) = (0.0, 0.0, 0.0, 0.0);
     for (case, side) in cases.into_iter().zip([&evidence.base, &evidence.head]) {
@@ -176,8 +173,8 @@ pub(super) fn ticks(evidence: &Evidence) -> Option<usize> {
     counts.get(counts.len() / 2).copied().filter(|count| *count <= most)
 }
 
-/// Seconds of an iteration, where the unit is one of time. A sample of a harness, and what a process states of itself, is a
-/// mean of many executions, so that its value says nothing of how long is timed at once.
+/// Seconds of an iteration, where the unit is one of time. A sample of a harness, and what a process states of itself, is
+/// a mean of many executions, so that its value says nothing of how long is timed at once.
 pub(super) fn usual_seconds(evidence: &Evidence) -> Option<f64> {
     let means = evidence.case.timing == Timing::Harness || evidence.base.processes.iter().any(|it| it.stated);
     if means {

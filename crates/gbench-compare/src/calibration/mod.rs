@@ -24,13 +24,11 @@ use crate::wording::calibration::{too_few_for_a_red, too_few_rounds, why_and_hel
 use document::{CalibratedRow, Calibration, FalseAlarms, Readiness, SCHEMA_CALIBRATION, Share, Unmeasured};
 use figures::{CalibrationContext, PLANTED, in_scale};
 
-/// Suites that each check tries.
 const SUITES: u32 = 1000;
-/// One row in so many is planted at once.
 const PLANTS: usize = 20;
-/// Rounds below this say nothing of noise.
+/// Fewer rounds show nothing of noise.
 const MIN_ROUNDS: usize = 4;
-/// As the rule bounds what the other rows say of a row's noise.
+/// The rule's bound on the noise that a row borrows from the others.
 const MAX_BORROWED: f64 = 8.0;
 
 /// The facts of a machine that must agree with those of another for figures to carry over.
@@ -56,7 +54,7 @@ pub fn calibrate(
     let (policy, rule) = (Policy::of(comparison), SeqE::of(comparison));
     let inputs = named_sides(base, head, comparison);
     let pairs = pair(&inputs[0], &inputs[1])?;
-    // What one suite tells of noise it tells of each case by itself.
+    // The noise of a suite is that of its cases.
     let speedups = Speedups::default();
     let prepared = prepare(&pairs, &speedups, &policy, false, true);
     let limits = rule.limits();
@@ -69,7 +67,8 @@ pub fn calibrate(
         (0..states.len()).filter(|at| prepared.open[*at].is_some() && is_open(&states[*at])).collect();
     let open_states: Vec<&RowState> = open.iter().map(|at| &states[*at]).collect();
     let [flipped, drawn, planted] = try_out(&open_states, &limits, comparison.seed);
-    // SEQ-E 3 shares alpha over all rows; the rules before over those that the screen leaves open, and the row in question.
+    // SEQ-E 3 shares alpha over all rows; the rules before over those that the screen leaves open, and the row in
+    // question.
     let in_question = usize::from(limits.version != Version::Three);
     let candidates = drawn.candidates.round() as usize + in_question;
     let shared = CalibrationContext { limits, measured: asked as usize, candidates };
@@ -123,12 +122,10 @@ pub fn calibrate(
     })
 }
 
-/// Whether chance decides the row, and enough rounds are there to say how.
 fn is_open(state: &RowState) -> bool {
     state.exact.is_none() && state.rounds.differences.len() >= MIN_ROUNDS
 }
 
-/// The rule tried on a suite of these rows: as they were measured, with rounds drawn from them, and with planted effects.
 fn try_out(states: &[&RowState], limits: &SequentialLimits, seed: u64) -> [Tries; 3] {
     let mut cases = Vec::new();
     let mut rows = Vec::new();
@@ -155,7 +152,6 @@ impl From<Tries> for Share {
     }
 }
 
-/// What the rows of one metric lend each other, by all rounds that are there.
 fn prior_of(state: &RowState, open: &[&RowState]) -> Prior {
     let metric = state.evidence.metric;
     let family: Vec<&&RowState> = open.iter().filter(|other| other.evidence.metric == metric).collect();
@@ -215,7 +211,6 @@ fn calibrated(
     row
 }
 
-/// Seconds of one round of a case: a process of each side.
 fn per_round(cases: [&CaseRecord; 2]) -> f64 {
     let of_one = |case: &CaseRecord| {
         let seconds: f64 = case.processes.iter().map(|process| process.seconds).sum();

@@ -1,4 +1,4 @@
-//! Figures that come in steps: a timer's tick, or the last digit that a program prints. What lies below a step nobody
+//! Figures that come in steps: a timer's tick, or the last digit that a program prints. A difference below a step was not
 //! measured, however often the same figure comes.
 //!
 //! A location that is rounded may be off by half a step. Noise that is wider than a step averages this out, because the
@@ -12,7 +12,8 @@ pub(crate) const MIN_PROCESSES: usize = 5;
 const OF_A_DOUBLE: f64 = 1e-7;
 /// A last digit below this share of a value does not explain that a measurement gives it again and again.
 const EXPLAINS_REPETITION: f64 = 1e-3;
-/// Last bits of a stamp over which one tick is spread: each of two stamps is off by half of one, which may double meanwhile.
+/// Last bits of a stamp over which one tick is spread: each of two stamps is off by half of one, which may double
+/// meanwhile.
 const SAME_TICK: f64 = 4.0;
 const MAX_OF_A_TICK: f64 = 4.5;
 const OTHER_TICK: f64 = 500.0;
@@ -20,10 +21,9 @@ const OTHER_TICK: f64 = 500.0;
 const OF_A_STAMP: f64 = 1e-4;
 /// Significant digits of the tick of a clock that counts in tens; the last bit of a double has more.
 const DIGITS_OF_A_TICK: usize = 4;
-/// What rounding leaves open is not looked at below this share of the limit that it could blur.
+/// The uncertainty by rounding is ignored below this share of the limit that it could blur.
 const NEGLIGIBLE: f64 = 1e-3;
 
-/// One side's values, ascending.
 #[derive(Default)]
 struct Values(Vec<f64>);
 
@@ -39,16 +39,15 @@ impl Values {
         self.0.get(wanted - 1).copied().unwrap_or(f64::NAN)
     }
 
-    /// How far the location of these values may lie from that of what they are rounded from, in their own unit.
     fn off_by(&self, step: f64) -> f64 {
         let span = (self.quantile(0.9) - self.quantile(0.1)) / step;
         left_of_a_step(span) * step
     }
 }
 
-/// The share of a step by which the mean of the middle half of rounded normal values may miss that of the values: the most
-/// over all positions on the grid, by how many steps lie between the tenth and the ninetieth percentile (computed from the
-/// normal distribution for deviations of 0.02 to 3 steps, and rounded up).
+/// The share of a step by which the mean of the middle half of rounded normal values may miss that of the values: the
+/// most over all positions on the grid, by how many steps lie between the tenth and the ninetieth percentile (computed
+/// from the normal distribution for deviations of 0.02 to 3 steps, and rounded up).
 fn left_of_a_step(span: f64) -> f64 {
     match span {
         span if span < 1.5 => 0.5,
@@ -58,7 +57,6 @@ fn left_of_a_step(span: f64) -> f64 {
     }
 }
 
-/// The most that the difference of two sides may be off, in its unit.
 fn left_open(sides: [&Values; 2], step: f64, unit: Unit) -> f64 {
     const MAX_SHARE: f64 = 0.99;
     let open = |side: &Values| match unit {
@@ -68,7 +66,7 @@ fn left_open(sides: [&Values; 2], step: f64, unit: Unit) -> f64 {
     sides.into_iter().map(open).sum()
 }
 
-/// What a row's differences are made of, for [`unresolved`].
+/// The kind of a row's differences, for [`unresolved`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Unit {
     Logarithms,
@@ -77,11 +75,11 @@ pub enum Unit {
 }
 
 /// By number of rounds, from one on: how far the mean of the differences may lie from the truth because figures come in
-/// steps, in the unit of the differences. `rounds`: the samples of base and head. Empty where that is next to nothing
-/// beside `limit`.
+/// steps, in the unit of the differences. `rounds`: the samples of base and head. Empty where that is negligible against
+/// `limit`.
 ///
-/// The step is a property of the timer or the program, and all rounds show it; figures that never varied so far do not. How
-/// much of it noise averages out is taken from the rounds in question.
+/// The step is a property of the timer or the program, and all rounds show it; figures that never varied so far do not.
+/// How much of it noise averages out is taken from the rounds in question.
 pub fn unresolved(rounds: &[[&[f64]; 2]], unit: Unit, limit: f64) -> Vec<f64> {
     let side = |side: usize| rounds.iter().flat_map(move |round| round[side]).copied().collect();
     let Some(steps) = Steps::of([side(0), side(1)]) else { return Vec::new() };
@@ -101,9 +99,7 @@ pub fn unresolved(rounds: &[[&[f64]; 2]], unit: Unit, limit: f64) -> Vec<f64> {
 /// The steps that figures come in.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Steps {
-    /// In the metric's unit.
     pub step: f64,
-    /// The smallest size among the figures.
     least: f64,
     /// Where the sides lie: the smaller median, by size.
     place: f64,
@@ -148,26 +144,25 @@ impl Steps {
         step.is_finite().then_some(Self { step, least, place })
     }
 
-    /// The step as a share of the smaller side.
     pub(crate) fn share(&self) -> f64 {
         self.step / self.place
     }
 
-    /// Launches in a batch that would make a step small beside `target`: a tenth of it.
+    /// Launches in a batch that would make a step small against `target`: a tenth of it.
     pub(crate) fn batch(&self, target: f64) -> u64 {
         const SMALL: f64 = 0.1;
         (self.share() / (SMALL * target)).ceil().clamp(2.0, 1e9) as u64
     }
 }
 
-/// Of all samples of a row; `None` where all of them are zero, or where a side lies at zero.
+/// The steps of all samples of a row; `None` where all of them are zero, or where a side is at zero.
 pub(crate) fn steps_of(evidence: &Evidence) -> Option<Steps> {
     let sides = [&evidence.base, &evidence.head];
     let values = sides.map(|side| side.processes.iter().flat_map(|it| it.samples).copied().collect());
     Steps::of(values).filter(|steps| steps.place > 0.0)
 }
 
-/// Whether the figures of a row have so few digits that a measurement may give the same ones again and again.
+/// True if the figures of a row have so few digits that a measurement may give the same ones again and again.
 pub(crate) fn digits_explain(evidence: &Evidence) -> bool {
     steps_of(evidence).is_some_and(|steps| steps.share() >= EXPLAINS_REPETITION)
 }
@@ -181,7 +176,7 @@ pub(crate) fn centres_left_open(evidence: &Evidence, step: f64, unit: Unit) -> f
     left_open([&base, &head], step, unit)
 }
 
-/// The one figure that each side gave, where neither gave another: last bits of time stamps are none.
+/// The one figure of each side, where neither side gave another. The last bits of time stamps are ignored.
 pub(crate) fn constants([base, head]: [&[f64]; 2]) -> Option<[f64; 2]> {
     if !may_be_constant(base) || !may_be_constant(head) {
         return None;
@@ -198,7 +193,6 @@ pub(crate) fn constants([base, head]: [&[f64]; 2]) -> Option<[f64; 2]> {
     Some([one(&sides[0])?, one(&sides[1])?])
 }
 
-/// Whether all values lie within what the last bits of stamps make of one tick.
 fn may_be_constant(values: &[f64]) -> bool {
     let ends = values
         .iter()
@@ -206,9 +200,9 @@ fn may_be_constant(values: &[f64]) -> bool {
     ends.1 - ends.0 <= MAX_OF_A_TICK * OF_A_STAMP * ends.0.abs()
 }
 
-/// [`constants`] of all samples of a row.
 pub(crate) fn constant_samples(evidence: &Evidence) -> Option<[f64; 2]> {
-    // The rule asks after every round, and nearly all rows vary from process to process: those need no copy of their samples.
+    // The rule asks after every round, and nearly all rows vary from process to process: those need no copy of their
+    // samples.
     if !may_be_constant(&evidence.base.centres) || !may_be_constant(&evidence.head.centres) {
         return None;
     }
@@ -223,13 +217,13 @@ fn smallest_distance(values: &[f64]) -> Option<f64> {
     values.windows(2).map(|two| two[1] - two[0]).reduce(f64::min)
 }
 
-/// Takes the last bits of time stamps out of figures, which are ascending and different on each side, and some of which came
-/// more than once.
+/// Takes the last bits of time stamps out of figures, which are ascending and different on each side, and some of which
+/// came more than once.
 ///
-/// A duration is often the difference of two stamps that are doubles. Equal ticks of a coarse clock then come out as a few
-/// figures next to each other, as far apart as the last bit of a stamp. Where all figures of both sides lie in such groups,
-/// each group becomes one figure, the one with the fewest digits. Figures whose distance is a round number are left alone:
-/// counts, and the ticks of clocks that count in tens.
+/// A duration is often the difference of two stamps that are doubles. Equal ticks of a coarse clock then come out as a
+/// few figures next to each other, as far apart as the last bit of a stamp. Where all figures of both sides lie in such
+/// groups, each group becomes one figure, the one with the fewest digits. Figures whose distance is a round number are
+/// left alone: counts, and the ticks of clocks that count in tens.
 fn without_last_bits(sides: &mut [Vec<f64>; 2]) {
     let mut all: Vec<f64> = sides.iter().flatten().copied().collect();
     all.sort_unstable_by(f64::total_cmp);
@@ -254,17 +248,15 @@ fn without_last_bits(sides: &mut [Vec<f64>; 2]) {
         values.iter_mut().for_each(|value| *value = ticks[ends.partition_point(|end| end < value)]);
         values.dedup();
     }
-    // Sums and averages of such durations have last bits of their own.
     without_last_bits(sides);
 }
 
-/// Whether a distance of values as large as `value` has few digits, but for the rounding of the values.
+/// True if a distance of values as large as `value` has few digits, but for the rounding of the values.
 fn is_round(distance: f64, value: f64) -> bool {
     let rounded: f64 = format!("{distance:.*e}", DIGITS_OF_A_TICK - 1).parse().unwrap_or(f64::NAN);
     (rounded - distance).abs() <= 2.0 * f64::EPSILON * value
 }
 
-/// The number from `low` to `high` that has the fewest digits.
 fn fewest_digits(low: f64, high: f64) -> f64 {
     const DIGITS_OF_A_DOUBLE: usize = 17;
     let middle = low + (high - low) / 2.0;
@@ -273,7 +265,6 @@ fn fewest_digits(low: f64, high: f64) -> f64 {
     found.unwrap_or(middle)
 }
 
-/// The power of ten of the last digit, of twelve at most: what a change of unit adds is no digit of the source.
 fn last_place(value: f64) -> Option<i32> {
     let text = format!("{value:.11e}");
     let (digits, exponent) = text.split_once('e')?;
@@ -293,13 +284,11 @@ mod tests {
         assert_eq!(last_place(0.0), None);
     }
 
-    /// Rounds of one sample a side.
     fn after(base: &[f64], head: &[f64]) -> Vec<f64> {
         let round = |(base, head)| [base, head].map(std::slice::from_ref);
         unresolved(&base.iter().zip(head).map(round).collect::<Vec<_>>(), Unit::Logarithms, 0.02)
     }
 
-    /// A tick that the digits do not show.
     fn ticks<const N: usize>(counts: [f64; N]) -> [f64; N] {
         counts.map(|count| count * 1.024e-6_f64.sqrt())
     }
@@ -373,7 +362,8 @@ mod tests {
     #[test]
     fn quiet_figures_of_a_fine_clock_are_no_last_bits() {
         let cases: [&dyn Fn(u32) -> f64; 5] = [
-            // Counted, in nanoseconds, in ticks of half a microsecond, by a double of seconds, by a single of milliseconds.
+            // Counted, in nanoseconds, in ticks of half a microsecond, by a double of seconds, by a single of
+            // milliseconds.
             &|n| f64::from(1_000_000 + n % 3),
             &|n| f64::from(5_000_000 + n % 4) * 1e-9,
             &|n| 5.0 + f64::from(n % 4) * 5e-4,

@@ -12,45 +12,42 @@ use super::throttling;
 /// The rounds that both sides finished, in order.
 #[derive(Clone, Debug)]
 pub struct RoundDifferences {
-    /// Of the two places, turned so that up is worse; see [`RoundScale`].
+    /// Differences of the two places, turned so that up is worse; see [`RoundScale`].
     pub differences: Vec<f64>,
     /// The places of base and head themselves, of logarithms where the scale is one of these.
     places: Vec<[f64; 2]>,
-    /// Whether head ran second, by round; empty where the records do not tell it of every round.
+    /// By round, true if head ran second; empty where the order of a round is not recorded.
     pub head_second: Vec<bool>,
     /// Rounds of which something is known that speaks against them.
     pub disturbed: Vec<bool>,
-    /// Rounds from the first on that screen and are no evidence, because the processes of a side were shared.
+    /// Rounds from the first on that screen and are not evidence, because the processes of a side were shared.
     pub shared: usize,
     pub scale: RoundScale,
     /// Least difference that is not too small to matter at all, in the same scale as the differences: the row's
     /// absolute margin.
     pub margin: f64,
-    /// A later round holds a value that is not above zero, where those of the screen were: the rounds end before it.
+    /// A later round has a value that is not above zero, although those of the screen were: the rounds end before it.
     pub lost_its_scale: bool,
-    /// By number of rounds: what steps in the figures leave open of the mean difference; see [`unresolved`]. Empty where that
-    /// is nothing, and under the rule `seq-e`, which does not ask.
+    /// By number of rounds: what steps in the figures leave open of the mean difference; see [`unresolved`]. Empty where
+    /// that is nothing, and under the rule `seq-e`, which does not ask.
     pub unresolved: Vec<f64>,
 }
 
 /// One round as it was measured, in the metric's own unit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MeasuredRound {
-    /// As the records number it, from 0.
     pub round: u32,
     /// The places of the two processes: the mean of the middle half of the samples, of their logarithms where all are
     /// above zero.
     pub base: f64,
     pub head: f64,
-    /// Who went first, where the records tell.
+    /// True if base went first, where the order is recorded.
     pub base_first: Option<bool>,
-    /// Why a GPU's clocks were held down, on base and on head.
     pub throttled: [Vec<String>; 2],
     /// The GPU's clock as it was sampled, in MHz, on base and on head.
     pub clocks: [Option<f64>; 2],
 }
 
-/// The processes of the rounds that both sides finished.
 fn turns<'e, 'a>(evidence: &'e Evidence<'a>) -> Vec<[&'e ProcessValues<'a>; 2]> {
     let mut heads = evidence.head.processes.iter().peekable();
     let turn = |base: &'e ProcessValues<'a>| {
@@ -60,7 +57,6 @@ fn turns<'e, 'a>(evidence: &'e Evidence<'a>) -> Vec<[&'e ProcessValues<'a>; 2]> 
     evidence.base.processes.iter().filter_map(turn).collect()
 }
 
-/// The mean of the middle half of a process, of its logarithms where all are above zero.
 fn place(process: &ProcessValues, positive: bool, scratch: &mut Vec<f64>) -> f64 {
     scratch.clear();
     scratch.extend_from_slice(process.samples);
@@ -68,7 +64,6 @@ fn place(process: &ProcessValues, positive: bool, scratch: &mut Vec<f64>) -> f64
     place.unwrap_or(f64::NAN)
 }
 
-/// Whether all samples are above zero.
 fn is_positive<'e, 'a: 'e>(mut processes: impl Iterator<Item = &'e ProcessValues<'a>>) -> bool {
     processes.all(|process| process.samples.iter().all(|value| *value > 0.0))
 }
@@ -98,9 +93,9 @@ pub(crate) fn measured_rounds(evidence: &Evidence) -> Vec<MeasuredRound> {
 pub enum RoundScale {
     /// Of logarithms.
     Log { sign: f64 },
-    /// Of the numbers themselves, as a share of the base; for metrics that reach zero or less.
+    /// Differences of the numbers, as a share of the base; for metrics that reach zero or less.
     Linear { sign: f64, unit: f64 },
-    /// Of the numbers themselves where the base is zero, or where the row is judged so: there is no share.
+    /// Differences of the numbers without a share: the base is zero, or the row is judged so.
     Absolute { sign: f64 },
 }
 
@@ -129,8 +124,8 @@ impl RoundDifferences {
             places.push([at_base, at_head]);
             differences.push(sign * (at_head - at_base));
             head_second.extend(base.slot.zip(head.slot).map(|(base, head)| base < head));
-            // What both sides met, such as a power limit or work of others, is their common lot; a card that slows itself
-            // down is another one each time.
+            // A power limit or the work of others that both sides met affects both alike. A card that slows itself down
+            // behaves differently each time.
             let one_side = base.busy != head.busy
                 || base.throttled != head.throttled
                 || throttling::is_slower_card(base, head);
@@ -167,8 +162,8 @@ impl RoundDifferences {
         }
     }
 
-    /// What stands for base and head over some of these rounds, in the metric's unit: the change over them is the ratio of the two.
-    /// `None` where they are none.
+    /// The centres of base and head over some of these rounds, in the metric's unit: the change over them is the ratio of
+    /// the two. `None` without such rounds.
     pub(crate) fn centres(&self, evidence: &Evidence, rounds: Range<usize>) -> Option<[f64; 2]> {
         let turns = turns(evidence);
         let (turns, places) = (turns.get(rounds.clone())?, self.places.get(rounds)?);
@@ -192,7 +187,7 @@ impl RoundDifferences {
         rounds.filter(|(_, disturbed)| !**disturbed).map(|(places, _)| places.map(|it| it / unit)).collect()
     }
 
-    /// With what the steps of the figures leave open, where that matters beside `limit`.
+    /// Adds the uncertainty by the figures' steps, where that matters against `limit`.
     pub fn resolved(mut self, evidence: &Evidence, limit: f64) -> Self {
         let unit = match self.scale {
             RoundScale::Log { .. } => Unit::Logarithms,

@@ -21,10 +21,9 @@ pub struct Evidence<'a> {
     pub exact: bool,
     /// A figure of the device code that both sides ran: read from it, and no matter of processes.
     pub of_code: bool,
-    /// Executions were counted by the harness of the case or by the gate: no noise of the machine reaches such a figure, which
-    /// from process to process is nearly the same.
+    /// Executions were counted by the harness of the case or by the gate: no noise of the machine reaches such a figure,
+    /// which from process to process is nearly the same.
     pub counted: bool,
-    /// The speedup of a pair: made of figures that have rows of their own.
     pub of_pair: bool,
     /// The summary of each side, base first, that is one process which stated no samples.
     pub stated: [Option<&'a Stated>; 2],
@@ -37,7 +36,7 @@ pub struct Evidence<'a> {
     pub head: MeasuredSide<'a>,
 }
 
-/// What a row asks of a rule over rounds, and its absolute margin.
+/// The limits of a row for a rule over rounds, and its absolute margin.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RowLimits {
     /// Certified unchanged within this: 0.02 is 2 %.
@@ -48,14 +47,13 @@ pub struct RowLimits {
     pub margin: Option<f64>,
     /// Judged by the difference itself, of which `margin` is the least that matters; shares say nothing of it.
     pub absolute: bool,
-    /// Hardware that holds a card's clocks down is its usual state, and casts no doubt.
+    /// Clocks held down by the hardware are the card's usual state and no reason to doubt.
     pub usual_slowdown: bool,
 }
 
 /// One side: never without a process, and every number finite.
 #[derive(Clone, Debug)]
 pub struct MeasuredSide<'a> {
-    /// In the order in which they ran.
     pub processes: Vec<ProcessValues<'a>>,
     /// The median of each process, in the same order: the statistical unit.
     pub centres: Vec<f64>,
@@ -71,24 +69,21 @@ pub struct ProcessValues<'a> {
     pub slot: Option<u8>,
     /// The process was shared with other cases, in a comparison whose evidence comes from processes of a case's own.
     pub screens: bool,
-    /// When it was started, where it was shared with other cases: that tells it from other processes.
+    /// When it was started, where it was shared with other cases: the time identifies it.
     pub shared_since: Option<&'a str>,
     /// In order of measuring; one number where the process stated a summary only. Never empty.
     pub samples: &'a [f64],
     pub stated: bool,
     /// Others left it less than a core meanwhile.
     pub busy: bool,
-    /// A GPU's clocks were held down meanwhile.
     pub throttled: bool,
-    /// Why, as NVML names it.
     pub reasons: &'a [String],
-    /// Of a time on a GPU: the clock of its multiprocessors meanwhile, the median in the unit of its metric.
+    /// For a time on a GPU: the median clock of its multiprocessors meanwhile, in the unit of its metric.
     pub clock: Option<f64>,
     /// The mean of what was sampled of the GPU's clock meanwhile, in MHz: for pictures, never for a decision.
     pub sampled_clock: Option<f64>,
 }
 
-/// The median clock of one process.
 fn clock_of(clocks: &Metric, process: u32, scratch: &mut Vec<f64>) -> Option<f64> {
     let of_process = clocks.processes.iter().find(|entry| entry.process == process)?;
     scratch.clear();
@@ -117,7 +112,6 @@ impl<'a> MeasuredSide<'a> {
         let mut processes = Vec::with_capacity(metric.processes.len());
         let mut centres = Vec::with_capacity(metric.processes.len());
         let isolation = case.config.get("isolation").and_then(|shown| shown.value.as_str());
-        // What the gate counts, it counts in processes of the case alone.
         let shared_screen =
             isolation == Some(Isolation::SharedScreen.into_str()) && !is_counted_alone(case, metric);
         let clocks = case.metrics.iter().find(|it| it.name == SM_CLOCK && is_time(&metric.unit));
@@ -155,14 +149,13 @@ impl<'a> MeasuredSide<'a> {
         if centres.is_empty() { Err(Unusable::NoCompleteSamples) } else { Ok(Self { processes, centres }) }
     }
 
-    /// See [`Evidence::of_processes`].
     fn of_processes(&self, screens: bool) -> MeasuredSide<'a> {
         let of_kind = |(process, _): &(&ProcessValues<'a>, &f64)| process.screens == screens;
         let (processes, centres) = self.processes.iter().zip(&self.centres).filter(of_kind).unzip();
         MeasuredSide { processes, centres }
     }
 
-    /// How the document shows this side: of processes of its own as soon as there are any, as the change is.
+    /// This side in the document. As for the change, shared processes are left out as soon as the case has its own.
     pub fn row_side(&self, case: &CaseRecord) -> RowSide {
         let own = self.of_processes(false);
         let shown = if own.centres.is_empty() { self } else { &own };
@@ -182,7 +175,7 @@ impl<'a> MeasuredSide<'a> {
         }
     }
 
-    /// What stands for this side: the geometric mean, or the plain median where a value has no logarithm.
+    /// The centre of this side: the geometric mean, or the plain median where a value has no logarithm.
     pub fn row_centre(&self) -> Option<f64> {
         let logarithms: Vec<f64> = self.centres.iter().map(|centre| centre.ln()).collect();
         let mean = stats::mean(&logarithms).filter(|mean| mean.is_finite());
@@ -200,21 +193,20 @@ impl<'a> MeasuredSide<'a> {
         (self.centres.len() >= least && self.centres.iter().all(|centre| *centre == first)).then_some(first)
     }
 
-    /// Whether both sides hold the very same numbers, process by process.
+    /// True if both sides have the very same numbers, process by process.
     pub fn same_samples(&self, other: &Self) -> bool {
         self.processes.len() == other.processes.len()
             && self.processes.iter().zip(&other.processes).all(|(a, b)| a.samples == b.samples)
     }
 }
 
-/// Whether the gate has counted it, in processes of its own beside the measured ones.
 fn is_counted_alone(case: &CaseRecord, metric: &Metric) -> bool {
     let asked =
         case.config.get("count").and_then(|shown| shown.value.as_str()).is_some_and(Counting::is_asked);
     asked && metric.name == INSTRUCTIONS && metric.unit == INSTRUCTIONS
 }
 
-/// Whether a metric of that unit is a count of executed instructions, see [`Evidence::counted`].
+/// True if a metric of that unit is a count of executed instructions, see [`Evidence::counted`].
 pub(crate) fn is_instructions(case: &CaseId, unit: &str) -> bool {
     case.timing == Timing::Harness && unit.trim_end_matches('s') == INSTRUCTIONS.trim_end_matches('s')
 }
@@ -235,7 +227,6 @@ pub(crate) fn spread(centres: &[f64]) -> Option<f64> {
     stats::sample_stddev(&logarithms)
 }
 
-/// One side of a row that is about a case as a whole.
 pub(crate) fn case_side(case: &CaseRecord) -> RowSide {
     let complete = case.metrics.iter().flat_map(|metric| &metric.processes).filter(|entry| !entry.partial);
     RowSide {

@@ -8,8 +8,8 @@ use super::samples::Evidence;
 /// A margin as large as the base itself: no difference of logarithms goes beyond it.
 const WHOLE: f64 = 50.0;
 
-/// An absolute margin as a difference of logarithms. `usual`: the base's geometric mean. Of the two ways to be off by the
-/// margin it is the one that is farther: `-ln(1 - m)`.
+/// An absolute margin as a difference of logarithms. `usual`: the base's geometric mean. It is the farther one of the two
+/// ways to be off by the margin: `-ln(1 - m)`.
 pub(crate) fn margin_in_logarithms(margin: f64, usual: f64) -> f64 {
     (-(-margin / usual).max(-1.0).ln_1p()).min(WHOLE)
 }
@@ -19,7 +19,6 @@ pub(crate) fn sign(better: Better) -> f64 {
     if better == Better::Lower { 1.0 } else { -1.0 }
 }
 
-/// How differences of what is compared become slowdowns.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Scale {
     /// Logarithms, with the metric's direction turned to "up is worse".
@@ -41,7 +40,6 @@ impl Scale {
         Scale::Linear { sign, unit, base: mean(&scaled).unwrap_or(0.0) }
     }
 
-    /// Each value on this scale; `None` where one has no place on it.
     pub(crate) fn turned(self, values: &[f64]) -> Option<Vec<f64>> {
         let turned: Vec<f64> = match self {
             Scale::Log { sign } => values.iter().map(|value| sign * value.ln()).collect(),
@@ -54,7 +52,7 @@ impl Scale {
         SampleGroup::of(&self.turned(values)?)
     }
 
-    /// Improved lies below, regressed above. A row's absolute margin widens them where it is more than its threshold.
+    /// Improved is below, regressed above. A row's absolute margin widens them where it is more than its threshold.
     pub(crate) fn limits(self, evidence: &Evidence) -> (f64, f64) {
         let (threshold, margin) = (evidence.threshold, evidence.limits.margin.unwrap_or(0.0));
         let (share, margin) = match self {
@@ -84,7 +82,6 @@ impl Scale {
         }
     }
 
-    /// A deviation as a share of the base.
     pub(crate) fn share(self, deviation: f64) -> f64 {
         match self {
             Scale::Log { .. } => deviation,
@@ -92,7 +89,6 @@ impl Scale {
         }
     }
 
-    /// A share of the base as a deviation on this scale.
     pub(crate) fn of_share(self, share: f64) -> f64 {
         match self {
             Scale::Log { .. } => share,

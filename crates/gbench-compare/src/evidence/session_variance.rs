@@ -1,13 +1,13 @@
 //! How much sessions of one program differ, as their history shows it.
 //!
-//! Stored runs of a branch hold real changes, too: a commit that made a case twice as fast is no noise. So only
+//! Stored runs of a branch have real changes, too: a commit that made a case twice as fast is not noise. So only
 //! *successive* runs under one name are compared, and of their squared differences the **median** is taken: a change
 //! enters one difference and is forgotten, and as long as fewer than half of the steps are changes they cannot carry the
 //! estimate away. For independent normal sessions of variance V each squared difference is 2 V times a chi-squared
 //! variable of one degree of freedom, whose median is 0.455.
 //!
-//! The variance found holds what the processes of a session add to it; that share is known and taken off again where it
-//! is used. A few differences say little, so the suite's variances moderate each other ([`Prior`]).
+//! This variance includes the share of the processes of a session; that share is known and taken off again where it is
+//! used. A few differences show little, so the suite's variances moderate each other ([`Prior`]).
 
 use gbench_stats::{Prior, mean};
 
@@ -17,10 +17,8 @@ use super::scale::Scale;
 /// Median of a chi-squared variable of one degree of freedom.
 const CHI2_MEDIAN: f64 = 0.454_936;
 
-/// The sessions of one case and metric on the scale of its comparison.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct SessionVariance {
-    /// Sessions that a difference was taken with.
     pub sessions: u32,
     /// Variance of one session's centre, all that is in it.
     pub variance: f64,
@@ -33,7 +31,7 @@ pub(crate) struct SessionVariance {
 }
 
 impl SessionVariance {
-    /// `None` where no name holds two sessions with figures on this scale.
+    /// `None` where no name has two sessions with figures on this scale.
     pub(crate) fn of(past: &Past, scale: Scale) -> Option<Self> {
         let (mut squares, mut errors, mut processes) = (Vec::new(), Vec::new(), Vec::new());
         let mut sessions = 0;
@@ -72,7 +70,6 @@ impl SessionVariance {
         Self { variance, freedom: self.freedom + prior.freedom, ..self }
     }
 
-    /// Variance that only sessions explain.
     pub(crate) fn excess(&self) -> f64 {
         (self.variance - self.of_processes).max(0.0)
     }
@@ -121,7 +118,6 @@ mod tests {
         (0..12).map(|_| (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64).sum::<f64>() - 6.0
     }
 
-    /// Sums up sessions with these centres, in logarithms.
     fn shown(centres: &[f64]) -> Option<SessionVariance> {
         let session = |(at, centre): (usize, &f64)| Session {
             run_id: format!("20261121T10{at:02}00.000Z-{at:06x}").parse().unwrap(),
@@ -136,7 +132,7 @@ mod tests {
         SessionVariance::of(&past, Scale::Log { sign: 1.0 })
     }
 
-    /// The difference to a further session, in units of its estimated error, is no wider than Student's t.
+    /// The difference to a further session, in units of its estimated error, is not wider than Student's t.
     #[test]
     fn a_new_session_differs_as_the_spread_of_the_stored_ones_lets_expect() {
         let mut random = rand_pcg::Pcg64::seed_from_u64(11);
@@ -151,7 +147,6 @@ mod tests {
                     *count += i32::from(t > TQuantiles::default().upper(tail, spread.freedom));
                 }
             }
-            // 5 % and 1 %, with three deviations of a count of so many draws.
             assert!(beyond[0] <= 200 + 42 && beyond[1] <= 40 + 19, "{stored} sessions: {beyond:?}");
             assert!(beyond[0] >= 20, "{stored} sessions: {beyond:?}: far too wide");
         }

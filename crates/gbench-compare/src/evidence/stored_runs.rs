@@ -49,7 +49,6 @@ impl History {
     }
 }
 
-/// The speedups of a run's pairs, each as a case of its own.
 pub(crate) fn speedups_of(cases: &[CaseRecord]) -> Vec<CaseRecord> {
     let pairs = VariantPairs::of(cases.iter().map(|case| &case.id)).pairs;
     let speedup = |pair: VariantPair| {
@@ -61,18 +60,16 @@ pub(crate) fn speedups_of(cases: &[CaseRecord]) -> Vec<CaseRecord> {
     pairs.into_iter().filter_map(speedup).collect()
 }
 
-/// Whether two records are of one session: the same run, or base and head of one interleaved run, which took turns. Whatever a session does to its figures, it does to both alike.
 fn same_session(one: &RunRecord, other: &RunRecord) -> bool {
     one.run_id == other.run_id || session_of(one) == session_of(other)
 }
 
-/// Whether the two records are the sides of one interleaved run.
+/// True if the two records are the sides of one interleaved run.
 pub fn one_session(base: &RunRecord, head: &RunRecord) -> bool {
     let sides = (base.side, head.side) == (Some(Side::Base), Some(Side::Head));
     base.run_id == head.run_id || sides && same_session(base, head)
 }
 
-/// Records with the same text are of one session.
 fn session_of(record: &RunRecord) -> String {
     let seed = record.config.get("coin_seed").filter(|_| record.side.is_some());
     let in_rounds = || {

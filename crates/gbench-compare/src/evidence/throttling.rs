@@ -1,9 +1,10 @@
-//! What is said of a GPU whose clocks were held down while processes ran, and when a verdict is not believed because of it.
+//! A GPU whose clocks were held down while processes ran: the warning, and the verdicts that are not believed because of
+//! it.
 //!
-//! That one side alone met it is a disturbance like any other; see `rounds`. What both sides met is their common lot: a
-//! power limit is how the card works, and is only said. Where the *hardware* slows a card down, for heat, its power supply
-//! or a fault, its clocks jump, no two processes meet the same card, and what was measured is not what the card can do:
-//! such rounds decide nothing, unless the suite says that this is the card's usual state.
+//! If one side alone met it, it is a disturbance like any other; see `rounds`. A power limit on both sides is how the
+//! card works, and is only reported. Where the *hardware* slows a card down, for heat, its power supply or a fault, its
+//! clocks jump, no two processes meet the same card, and the figures are not those of the card: such rounds decide
+//! nothing, unless the suite declares this the card's usual state.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,20 +18,18 @@ use crate::wording::reason::Reason;
 use crate::wording::row::SlowedClocks;
 use crate::wording::warning::{HeldDown, Warning};
 
-/// The setting by which a suite says that its card is always so.
+/// The setting by which a suite declares that its card is always so.
 const USUAL: &str = "usual_slowdown";
 
 /// NVML's names of the reasons that come from the card itself.
 const BY_HARDWARE: &str = "hw_";
 
 impl ProcessValues<'_> {
-    /// The card itself held its clocks down meanwhile.
     pub fn is_slowed_by_hardware(&self) -> bool {
         by_hardware(self.reasons).is_some()
     }
 }
 
-/// Of the reasons why clocks were held down, the first that comes from the card itself.
 fn by_hardware(reasons: &[String]) -> Option<&String> {
     reasons.iter().find(|reason| reason.starts_with(BY_HARDWARE) || *reason == CLOCK_DROP)
 }
@@ -41,19 +40,19 @@ pub fn slowed_by_hardware<'r>(case: &CaseRecord, process: &'r ProcessRecord) -> 
     by_hardware(reasons.filter(|_| !is_usual(case))?).map(String::as_str)
 }
 
-/// Whether the suite says of a case that hardware slowdown is the card's usual state.
+/// True if the suite declares for a case that hardware slowdown is the card's usual state.
 pub(crate) fn is_usual(case: &CaseRecord) -> bool {
     case.config.get(USUAL).and_then(|shown| shown.value.as_bool()) == Some(true)
 }
 
-/// What NVML, and the gate where only the driver's count tells, call a limit of power that lowers clocks.
+/// The names of a power limit that lowers clocks: NVML's, and the gate's where only the driver's counter shows it.
 const BY_POWER_LIMIT: [&str; 2] = ["sw_power_cap", "power_violation"];
 
 /// At less than this share of the other side's clock a side met a slower card.
 const MIN_CLOCK: f64 = 0.95;
 
-/// Whether the card was slower on one side, for no reason that anybody tells: heat, other settings, another tenant. Where the limit of
-/// power lowers a side's clock, the code itself may draw more, and is slower for that.
+/// True if the card was slower on one side for no known reason: heat, other settings, another tenant. Where the power
+/// limit lowers a side's clock, the code itself may draw more, and is slower for that.
 pub(crate) fn is_slower_card(base: &ProcessValues, head: &ProcessValues) -> bool {
     let (Some(base_clock), Some(head_clock)) = (base.clock, head.clock) else { return false };
     let slower = if base_clock < head_clock { base } else { head };
@@ -61,7 +60,7 @@ pub(crate) fn is_slower_card(base: &ProcessValues, head: &ProcessValues) -> bool
     !by_power && base_clock.min(head_clock) < MIN_CLOCK * base_clock.max(head_clock)
 }
 
-/// Whether a round shows nothing because of what both of its sides met.
+/// True if a round shows nothing because both sides met a hardware slowdown.
 pub(crate) fn spoils(evidence: &Evidence, base: &ProcessValues, head: &ProcessValues) -> bool {
     !evidence.limits.usual_slowdown && base.is_slowed_by_hardware() && head.is_slowed_by_hardware()
 }
@@ -76,8 +75,8 @@ pub(crate) fn doubt_of_rounds(evidence: &Evidence, shown: Verdict, rounds: u32) 
     (slowed > 0).then_some((reason, Advice::CoolTheCard {}))
 }
 
-/// Weakens what records that were measured apart seem to show, where hardware slowed a card down on either side. What is
-/// counted is counted at any clock.
+/// Weakens the decision between records of different runs where hardware slowed a card down on either side. Counts do not
+/// depend on the clock.
 pub(crate) fn doubt_apart(evidence: &Evidence, decision: &mut RowDecision) {
     let slowed = |side: &MeasuredSide| side.processes.iter().filter(|it| it.is_slowed_by_hardware()).count();
     let (base, head) = (slowed(&evidence.base), slowed(&evidence.head));
@@ -104,7 +103,7 @@ pub(crate) fn held_clocks(evidence: &Evidence) -> Option<SlowedClocks> {
     (!reasons.is_empty()).then_some(SlowedClocks { reasons, base, head })
 }
 
-/// Of a comparison as a whole: what held clocks down while its processes ran, and how many of them.
+/// For a comparison as a whole: the reasons that held clocks down, and the number of processes that met them.
 pub(crate) fn warning(base: &RunRecord, head: &RunRecord) -> Option<Warning> {
     let mut met: BTreeMap<&str, [u32; 2]> = BTreeMap::new();
     let mut all = [0; 2];

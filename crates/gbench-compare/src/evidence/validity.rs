@@ -1,7 +1,8 @@
 //! Validity checks of rounds, made at run time. A doubt can only make a verdict weaker.
 //!
-//! The rule rests on one thing: that without a change the sign of every round's difference is as likely plus as minus, whatever the rounds before.
-//! State that stays with a side from round to round, such as a cache or a process that is reused, breaks it.
+//! The rule rests on one thing: that without a change the sign of every round's difference is as likely plus as minus,
+//! whatever the rounds before. State that stays with a side from round to round, such as a cache or a process that is
+//! reused, breaks it.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -15,7 +16,7 @@ use crate::wording::reason::Reason;
 use crate::wording::warning::Warning;
 use gbench_model::Side;
 
-/// Samples that one process gives before two equal lists of them are no accident.
+/// Samples from which on two equal lists of them are not an accident.
 const MIN_SAMPLES: usize = 8;
 /// Different values among them, likewise: a coarse timer knows only few.
 const MIN_VALUES: usize = 4;
@@ -27,17 +28,16 @@ const REPEATED_ROUNDS: usize = 8;
 const MAX_SERIAL_CORRELATION: f64 = 0.15;
 /// Standard errors by which [`MAX_SERIAL_CORRELATION`] must be exceeded to be called so.
 const CLEARLY: f64 = 2.33;
-/// Rounds below this tell nothing of how one goes with the next.
+/// Fewer rounds show no correlation of one with the next.
 pub(crate) const MIN_ROUNDS: usize = 6;
-/// Rows below this tell nothing of a shift of the whole suite.
+/// Fewer rows show no shift of the whole suite.
 const MIN_ROWS: usize = 8;
 
-/// Why the numbers of a row are no fresh measurements, and what to do.
+/// The reason why the numbers of a row are not fresh measurements, and the remedy.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct RepeatedNumbers {
     pub reason: Reason,
     pub next: Advice,
-    /// Further rounds may still show other numbers.
     pub may_change: bool,
 }
 
@@ -46,7 +46,7 @@ pub(crate) struct RepeatedNumbers {
 /// SEQ-E doubts a side that is constant by itself. SEQ-E 2 doubts constant sides only where both are and agree: what
 /// differs by more than its digits can hide is a difference, whatever repeats.
 pub(crate) fn repeated_numbers(evidence: &Evidence, version: Version) -> Option<RepeatedNumbers> {
-    // An error that is always the same is no error of measuring.
+    // An error of a result that is always the same is not an error of measuring.
     if evidence.limits.absolute {
         return None;
     }
@@ -69,12 +69,10 @@ pub(crate) fn repeated_numbers(evidence: &Evidence, version: Version) -> Option<
     }
 }
 
-/// More than one process, and all with the same samples.
 fn is_constant(measured: &MeasuredSide) -> bool {
     measured.processes.len() > 1 && measured.processes.windows(2).all(|two| two[0].samples == two[1].samples)
 }
 
-/// Both sides gave one value each, the same.
 fn both_constant(evidence: &Evidence) -> Option<RepeatedNumbers> {
     let value =
         |measured: &MeasuredSide| measured.processes.first().and_then(|it| it.samples.first().copied());
@@ -123,8 +121,8 @@ pub struct SerialCorrelation {
 }
 
 impl SerialCorrelation {
-    /// Of the differences of many rows, each weighted by its rounds. Rows that the screen decided are too short to tell,
-    /// and no red among them. `None` where no row is long enough and varies.
+    /// Pools the differences of many rows, each weighted by its rounds. Rows that the screen decided are too short, and
+    /// no red is among them. `None` where no row is long enough and varies.
     pub fn pooled<'a>(rows: impl IntoIterator<Item = &'a [f64]>) -> Option<Self> {
         let (mut sum, mut weight) = (0.0, 0.0);
         for row in rows {
@@ -140,7 +138,7 @@ impl SerialCorrelation {
     pub(crate) fn clustered<'a, K: Eq + Hash>(
         rows: impl IntoIterator<Item = (K, &'a [f64])>,
     ) -> Option<Self> {
-        // Of each cluster: the sum of correlations times rounds, of rounds, and of rows.
+        // For each cluster: the sum of correlations times rounds, of rounds, and of rows.
         let mut clusters: HashMap<K, [f64; 3]> = HashMap::new();
         for (key, row) in rows {
             if let Some(correlation) = lag_1(row) {
@@ -149,7 +147,6 @@ impl SerialCorrelation {
                 [correlation * rounds, rounds, 1.0].iter().zip(cluster).for_each(|(one, sum)| *sum += one);
             }
         }
-        // In an order of their own: sums of numbers depend on it.
         let mut clusters: Vec<[f64; 3]> = clusters.into_values().collect();
         clusters.sort_by(|one, other| one[0].total_cmp(&other[0]).then(one[1].total_cmp(&other[1])));
         let sum = clusters.iter().map(|[correlations, _, rows]| correlations / rows).sum::<f64>();

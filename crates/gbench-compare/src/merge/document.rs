@@ -28,13 +28,13 @@ pub struct Merged {
     pub conclusion: Conclusion,
     /// Likewise.
     pub exit_code: u8,
-    /// What a reader should know if they read nothing else.
+    /// The summary for a reader who reads nothing else.
     pub sentence: String,
     /// Verdict word to number of rows over all groups, every verdict present.
     pub counts: BTreeMap<Verdict, u32>,
     /// At least one; labels differ.
     pub groups: Vec<Group>,
-    /// What is missing or odd about the parts: a shard that never came.
+    /// Missing or odd parts: a shard that never came.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
     /// `warnings` as values, in the same order. Empty in documents of earlier versions.
@@ -53,7 +53,7 @@ pub struct Group {
 }
 
 impl Merged {
-    /// A single verdict as what is published; sentence, counts and exit code are its own.
+    /// A single verdict as a merged one, with the verdict's sentence, counts and exit code.
     pub fn single(label: &str, verdict: VerdictDocument) -> Self {
         Self {
             schema: SCHEMA_MERGED.into(),
@@ -93,7 +93,7 @@ impl VerdictPart {
         self.job.as_ref()?.shard
     }
 
-    /// How warnings and gaps call it: `shard 2 of 3`.
+    /// Its name in warnings and gaps: `shard 2 of 3`.
     pub fn who(&self) -> String {
         self.shard().map_or_else(|| format!("part `{}`", self.name), shard_words)
     }

@@ -1,5 +1,5 @@
-//! The parts of a matrix as one: shards of a suite become one verdict, machines stand side by side. Nothing that did not
-//! come is passed over: a gap makes the whole fail at least.
+//! The parts of a matrix as one: shards of a suite become one verdict, machines are listed side by side. A missing part
+//! makes the whole fail at least.
 
 pub(crate) mod document;
 pub(crate) mod records;
@@ -20,8 +20,8 @@ pub fn merge(parts: Vec<VerdictPart>) -> Result<Merged> {
     merge_with(parts, Vec::new())
 }
 
-/// One answer for all parts. Which belong together their jobs say, by label and shard; without a job, and beside others,
-/// a part is a machine of its own, called as its folder is.
+/// One answer for all parts. Their jobs' labels and shards show which of them belong together; among others, a part
+/// without a job is a separate machine, named after its folder.
 ///
 /// `gaps`: what the caller knows to be missing. Each, and each shard that did not come, makes conclusion and exit code
 /// at least those of [`Conclusion::Failed`].
@@ -57,9 +57,7 @@ pub fn merge_with(parts: Vec<VerdictPart>, gaps: Vec<MissingPart>) -> Result<Mer
     Ok(whole(groups, &by_gap))
 }
 
-/// Groups and what is missing beside them as one document.
 fn whole(groups: Vec<Group>, gaps: &[MissingPart]) -> Merged {
-    // Those of a machine stand in its own sentence.
     let of_none = |gap: &&MissingPart| !groups.iter().any(|group| gap.label.as_ref() == Some(&group.label));
     let others: Vec<String> = gaps.iter().filter(of_none).map(|gap| gap.what.clone()).collect();
     let several = groups.len() > 1;
@@ -82,7 +80,6 @@ fn whole(groups: Vec<Group>, gaps: &[MissingPart]) -> Merged {
     }
 }
 
-/// Of which machine each part is.
 fn labels(parts: &[VerdictPart]) -> Vec<String> {
     let several = parts.len() > 1;
     let unlabelled: Vec<&VerdictPart> = parts.iter().filter(|part| part.job.is_none()).collect();
@@ -101,7 +98,6 @@ fn last(name: &str) -> &str {
     name.trim_end_matches('/').rsplit('/').next().unwrap_or(name)
 }
 
-/// The folder's name; where that is a run's id, which tells a reader nothing, the name of the one that it lies in.
 fn folder_label(name: &str) -> &str {
     let own = last(name);
     let is_run = own.len() > 20 && own.as_bytes()[..8].iter().all(u8::is_ascii_digit) && own.contains('T');
@@ -109,8 +105,8 @@ fn folder_label(name: &str) -> &str {
     above.filter(|_| is_run).unwrap_or(own)
 }
 
-/// Refuses parts that do not judge the same change; those of one machine also against the same base. At night each machine
-/// has its own newest green commit.
+/// Refuses parts that do not judge the same change; those of one machine also against the same base. At night each
+/// machine has its own newest green commit.
 fn of_one_change(one: &VerdictPart, other: &VerdictPart) -> Result<()> {
     let state = |side: &SideSummary| {
         let commit = side.commit.as_deref().unwrap_or("no known commit");
@@ -182,8 +178,7 @@ fn gaps_of(label: &str, parts: &[VerdictPart], known: &[MissingPart]) -> Result<
     Ok(gaps)
 }
 
-/// The job that stands for all: what is published of a merge needs its event, its policy and its source lines. `None` of
-/// no jobs.
+/// The job for all parts: publishing a merge needs its event, its policy and its source lines. `None` of no jobs.
 pub fn merged_job(jobs: &[Job], merged: &Merged) -> Option<Job> {
     let first = jobs.first()?;
     let one_label = jobs.iter().all(|job| job.label == first.label);
@@ -209,9 +204,8 @@ pub fn merged_job(jobs: &[Job], merged: &Merged) -> Option<Job> {
     })
 }
 
-/// Holds what a merged document says of itself against its groups, and these against their rows. A group may be more severe
-/// than its rows only by a gap, and then the document names one. Errors: what does not follow, in one sentence without a
-/// period.
+/// Checks a merged document against its groups, and these against their rows. A group may be more severe than its rows
+/// only by a gap, and then the document names one. Errors: the first contradiction, in one sentence without a period.
 pub fn check_merged_consistency(merged: &Merged) -> Result<(), String> {
     let gaps = !merged.warnings.is_empty();
     let mut labels = BTreeSet::new();
@@ -231,7 +225,7 @@ pub fn check_merged_consistency(merged: &Merged) -> Result<(), String> {
     let (conclusion, exit) = most_severe_of(&merged.groups, gaps);
     if (merged.conclusion, merged.exit_code) != (conclusion, exit.code()) {
         return Err(format!(
-            "its groups give {conclusion:?} and exit code {}, and it says {:?} and {}",
+            "its groups give {conclusion:?} and exit code {}, and the document has {:?} and {}",
             exit.code(),
             merged.conclusion,
             merged.exit_code
@@ -240,7 +234,7 @@ pub fn check_merged_consistency(merged: &Merged) -> Result<(), String> {
     Ok(())
 }
 
-/// Puts our own words for what the rows say where others stand: a document from elsewhere may say anything.
+/// Replaces the sentences by our own for these rows: a document from elsewhere may contain any text.
 pub fn regenerate_text(mut merged: Merged) -> Merged {
     for group in &mut merged.groups {
         group.verdict.sentence = sentence::of_verdict(&group.verdict, &[]);

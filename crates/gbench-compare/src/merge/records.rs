@@ -9,8 +9,8 @@ use gbench_model::{CaseId, Exit, Fault, RecordState, Result, RunId, RunRecord, S
 /// Settings that may differ: each run draws its own order, and each machine has its own folders.
 const OWN: [&str; 3] = ["coin_seed", "run.artifacts", "run.store"];
 
-/// One record of several runs, each with the folder that it came from; and the shards that did not come, which a warning of
-/// the record names.
+/// One record of several runs, each with the folder that it came from; and the shards that did not come, which a warning
+/// of the record names.
 ///
 /// Errors: no record, with exit code 4; with exit code 2, and both folders named: a case that two of them hold, another
 /// suite, version or setting, machines that cannot be compared, a side of a comparison.
@@ -61,7 +61,7 @@ pub fn merge_records(parts: Vec<(String, RunRecord)>) -> Result<(RunRecord, Vec<
     Ok((RunRecord { cases, ..record }, missing))
 }
 
-/// Sorts beside the runs that it is made of, and is none of them.
+/// Sorts next to the runs that it is made of, and differs from each of them.
 fn merged_id(of: &RunId) -> RunId {
     let text: String = of.as_str().chars().take(90).collect();
     format!("{text}-merged").parse().unwrap_or_else(|_| of.clone())
@@ -115,7 +115,6 @@ fn of_one_suite(one: &(String, RunRecord), other: &(String, RunRecord)) -> Resul
     refused(what, "measure all shards on one machine")
 }
 
-/// What every case of a run was to be measured with: the settings of the suite, and those of who called.
 fn settings(record: &RunRecord) -> BTreeMap<&String, String> {
     let of_suite = record.config.iter().filter(|(name, _)| !OWN.contains(&name.as_str()));
     let of_cases = record.cases.iter().flat_map(|case| &case.config);
@@ -136,7 +135,6 @@ fn no_case_twice(parts: &[(String, RunRecord)]) -> Result<()> {
     Ok(())
 }
 
-/// The shards of which there is no record, by what the command lines say.
 fn missing_shards(parts: &[(String, RunRecord)]) -> Result<Vec<Shard>> {
     let mut found: Option<(u32, &str)> = None;
     let mut present = Vec::new();

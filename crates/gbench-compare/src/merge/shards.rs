@@ -18,8 +18,8 @@ use gbench_model::{CaseId, Exit, Fault, Result, RunId};
 /// Shards up to which the command that judges all of them again is given.
 const MAX_COMMANDS: usize = 64;
 
-/// One verdict of the parts of one machine, at least one. `gaps`: what is missing of it. A single part without a gap stays
-/// as it is.
+/// One verdict of the parts of one machine, at least one. `gaps`: what is missing of it. A single part without a gap
+/// stays as it is.
 ///
 /// Errors: another rule or policy; a row that two parts bring.
 pub(super) fn shards(mut parts: Vec<VerdictPart>, gaps: &[String]) -> Result<VerdictDocument> {
@@ -56,12 +56,11 @@ fn of_several(parts: Vec<VerdictPart>) -> Result<VerdictDocument> {
     }
     differences.sort_by(|a, b| b.strict.cmp(&a.strict).then_with(|| a.field.cmp(&b.field)));
     let comparable = !differences.iter().any(|difference| difference.strict);
-    // What one shard lacks the whole lacks.
+    // If one shard lacks a reference, the whole does.
     let no_reference = parts.iter().find_map(|part| part.verdict.method.no_reference);
     let failure_policy =
         FailurePolicy { no_reference: no_reference.is_some(), ..FailurePolicy::from(&first.verdict.method) };
     let (conclusion, exit) = conclude(comparable, &rows, false, failure_policy);
-    // Of a shard that could not be judged the whole must not say less than the shard does.
     let of_parts = parts.iter().map(|part| Exit::from_repr(part.verdict.exit_code).unwrap_or(Exit::Internal));
     let exit = of_parts.filter(|part| *part == Exit::Inconclusive).fold(exit, Exit::most_severe);
     let rounds = rounds(&parts, &rows);
@@ -149,7 +148,6 @@ fn no_row_twice(parts: &[VerdictPart]) -> Result<()> {
     Ok(())
 }
 
-/// Both sides of all parts: the names of the first, the cases of all.
 fn side(parts: &[VerdictPart], of: impl Fn(&VerdictDocument) -> &SideSummary) -> SideSummary {
     let sides = || parts.iter().map(|part| of(&part.verdict));
     let machines: BTreeSet<&str> = sides().map(|side| &*side.machine).collect();
@@ -192,7 +190,6 @@ fn rounds(parts: &[VerdictPart], rows: &[Row]) -> Option<(RoundsMethod, Option<W
     Some((rounds, warning))
 }
 
-/// Slowdowns of the metric that most rows measure.
 fn slowdowns(rows: &[Row]) -> Vec<f64> {
     let mut families: BTreeMap<(&str, &str), Vec<f64>> = BTreeMap::new();
     for row in rows.iter().filter(|row| row.sequence.is_some()) {
@@ -202,7 +199,6 @@ fn slowdowns(rows: &[Row]) -> Vec<f64> {
     families.into_values().max_by_key(Vec::len).unwrap_or_default()
 }
 
-/// The shards' own figures, weighted by the rounds that they come from.
 fn serial_correlation(parts: &[VerdictPart]) -> Option<f64> {
     let (mut sum, mut weight) = (0.0, 0.0);
     for VerdictPart { verdict, .. } in parts {
@@ -228,12 +224,10 @@ fn serial_correlation_error(parts: &[&RoundsMethod]) -> Option<f64> {
     (weight > 0.0).then(|| 1.0 / weight.sqrt())
 }
 
-/// A sum of error rates: thirds of 0.01 are 0.01 again.
 fn total(rates: impl Iterator<Item = f64>) -> f64 {
     (rates.sum::<f64>() * 1e12).round() / 1e12
 }
 
-/// Warnings of the parts, each with its part; one that all of them give, once. And how they differ from each other.
 fn warnings(parts: &[VerdictPart]) -> Vec<(String, Warning)> {
     let by_all = |text: &String| parts.iter().all(|part| part.verdict.warnings.contains(text));
     let mut warnings: Vec<(String, Warning)> = among(parts).into_iter().map(Warning::coded).collect();
@@ -245,7 +239,6 @@ fn warnings(parts: &[VerdictPart]) -> Vec<(String, Warning)> {
     warnings
 }
 
-/// Differences between the parts that leave each part's own verdict as it is.
 fn among(parts: &[VerdictPart]) -> Vec<Warning> {
     const MAX_NAMED: usize = 5;
     let distinct = |of: fn(&VerdictPart) -> String| {
@@ -261,7 +254,6 @@ fn among(parts: &[VerdictPart]) -> Vec<Warning> {
     warnings
 }
 
-/// One command for all parts; empty where they are too many.
 fn again(parts: &[VerdictPart]) -> String {
     let commands: BTreeSet<&str> =
         parts.iter().map(|part| &*part.verdict.reproduce).filter(|command| !command.is_empty()).collect();
@@ -276,7 +268,6 @@ fn again(parts: &[VerdictPart]) -> String {
     }
 }
 
-/// The comparisons in rounds that the parts are of; empty where one of them is of two records, or where they are too many.
 fn replays(parts: &[VerdictPart]) -> Vec<RunId> {
     let with_command = parts.iter().filter(|part| !part.verdict.reproduce.is_empty());
     let of_parts: Vec<Vec<RunId>> = with_command.map(|part| part.verdict.replayed()).collect();
@@ -285,7 +276,7 @@ fn replays(parts: &[VerdictPart]) -> Vec<RunId> {
     if all { ids.into_iter().collect() } else { Vec::new() }
 }
 
-/// [`check_consistency`] of a group: beside what its rows give it may be inconclusive to the letter because a shard
+/// [`check_consistency`] of a group: besides the result of its rows it may be inconclusive to the letter because a shard
 /// decided nothing, and, where the whole has gaps, failed.
 pub(super) fn check_group_consistency(
     document: &VerdictDocument,

@@ -6,7 +6,6 @@ use gbench_model::{CaseId, CaseRecord, Fault, Result, Thermal, Timing};
 
 use crate::verdict::policy::SideInput;
 
-/// One case, on one side or on both.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PairedCase<'a> {
     pub id: &'a CaseId,
@@ -14,7 +13,7 @@ pub(crate) struct PairedCase<'a> {
     pub head: Option<&'a CaseRecord>,
 }
 
-/// Pairs two records. Errors: a case, or a metric of a case, that stands twice in one record.
+/// Pairs two records. Errors: a case, or a metric of a case, that is in one record twice.
 pub(crate) fn pair<'a>(base: &'a SideInput, head: &'a SideInput) -> Result<Vec<PairedCase<'a>>> {
     let mut of_head = index(head)?;
     index(base)?;
@@ -37,15 +36,15 @@ pub(crate) fn pair<'a>(base: &'a SideInput, head: &'a SideInput) -> Result<Vec<P
 
 fn index<'a>(side: &'a SideInput) -> Result<HashMap<&'a CaseId, &'a CaseRecord>> {
     if let Some(twice) = side.record.repeated() {
-        let what = format!("{twice} stands twice in this record");
+        let what = format!("{twice} is in this record twice");
         return Err(Fault::at(&side.name, what, "remove one of the two, or measure again"));
     }
     Ok(side.record.cases.iter().map(|case| (&case.id, case)).collect())
 }
 
-/// A case that failed before it named its device stands as `host`. It belongs to the one case of the other
-/// side that agrees in all the rest: else every crash would read as one case gone and another one come.
-/// Where several would fit, none is taken.
+/// A case that failed before it named its device is recorded as `host`. It belongs to the one case of the other side that
+/// agrees in all the rest: else every crash would read as one case gone and another one come. Where several would fit,
+/// none is taken.
 fn pair_unknown_devices<'a>(
     base: &mut Vec<&'a CaseRecord>,
     head: &mut Vec<&'a CaseRecord>,
@@ -85,7 +84,6 @@ pub(crate) struct NearMatch {
     /// The case's own device, and the other's; absent where they are the same.
     pub device: Option<String>,
     pub other_device: Option<String>,
-    /// How the other one ran.
     pub other_thermal: Option<Thermal>,
     pub other_timing: bool,
 }

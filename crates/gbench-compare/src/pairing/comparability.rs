@@ -1,4 +1,4 @@
-//! Whether two machines may be set side by side. A number of one GPU says nothing about another.
+//! Checks that two machines may be compared. A number of one GPU means nothing for another.
 
 use std::collections::BTreeMap;
 
@@ -11,8 +11,8 @@ const OF_FILES: &str = "file.";
 
 /// Every fact in which the two records differ and that is not ignored; strict ones first, then by name.
 ///
-/// Unknown on one side is a difference, since nothing shows that the fact agrees; unknown on both is none,
-/// since no machine could ever be compared with itself otherwise.
+/// Unknown on one side is a difference, since nothing shows that the fact agrees; unknown on both is not one, since no
+/// machine could ever be compared with itself otherwise.
 pub(crate) fn differences(
     base: &RunRecord,
     head: &RunRecord,
@@ -55,7 +55,7 @@ pub fn machine_facts(record: &RunRecord) -> BTreeMap<String, Fact> {
     facts
 }
 
-/// What a difference in a field means: by its own name, else by its group's, else as usual.
+/// The strictness of a field: by its own name, else by its group's, else the default.
 pub fn strictness(field: &str, match_key: &BTreeMap<String, Strictness>) -> Strictness {
     let group = field.split('.').next().unwrap_or(field);
     let names_card = field.strip_prefix(OF_FILES).is_some_and(names_card);

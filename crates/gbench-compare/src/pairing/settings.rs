@@ -1,6 +1,6 @@
-//! Settings that must agree between two measurements of one case beside its identity: everything that the suite hands to the
-//! program. Ten iterations and thirty are two measurements, and so is one card and another; a change between them is nobody's
-//! regression.
+//! Settings that must agree between two measurements of one case in addition to its identity: everything that the suite
+//! hands to the program. Ten iterations and thirty are two measurements, and so are two cards; a change between them is
+//! not a regression.
 
 use std::collections::BTreeMap;
 
@@ -11,25 +11,23 @@ use crate::wording::parts::counted;
 use crate::wording::reason::{Reason, SettingEffect};
 use crate::wording::warning::Warning;
 
-/// Settings that say how much work a process does. The number of processes is none of them.
+/// Settings of how much work a process does. The number of processes is not among them.
 const WORK: [&str; 4] = ["iterations", "warmup", "duration", "burnin"];
 
-/// Settings that reach the program besides.
 const OTHERS: [(&str, SettingEffect); 2] =
     [("seed", SettingEffect::Program), ("device", SettingEffect::Card)];
 
 /// The note of the Python driver that names the clock of a case's samples.
 const CLOCK: &str = "clock";
-/// A note of the driver alone: other programs may note a `clock` of their own.
+/// A note of the driver alone: other programs may note their own `clock`.
 const INTERPRETER: &str = "interpreter";
 
-/// Cases that one warning names.
 const MAX_NAMED: usize = 3;
 
 /// The first setting in which two measurements of a case were asked for different things, as a reason.
 ///
-/// What the program itself chose and told, such as a number of iterations that it found by trying, is an answer of it and
-/// no question; except where its whole time counts.
+/// A value that the program itself chose and reported, such as a number of iterations that it found by trying, is an
+/// answer and not a setting; except where its whole time is the figure.
 pub(crate) fn other_settings(base: &CaseRecord, head: &CaseRecord) -> Option<Reason> {
     let timed_whole = head.id.timing == Timing::Process;
     let of_work = if timed_whole { SettingEffect::WholeProcess } else { SettingEffect::Program };
@@ -70,7 +68,7 @@ pub(crate) fn other_settings(base: &CaseRecord, head: &CaseRecord) -> Option<Rea
     })
 }
 
-/// What the suite asked of a case, by name, as far as figures of one case with other answers may not stand side by side: `iterations=30`.
+/// The suite's settings of a case by name, as far as figures with other settings may not be compared: `iterations=30`.
 /// See `other_settings`.
 pub(crate) fn asked_settings(case: &CaseRecord) -> Vec<String> {
     let timed_whole = case.id.timing == Timing::Process;
@@ -91,8 +89,8 @@ fn reaches(name: &str, case: &CaseRecord) -> bool {
     case.id.thermal == Thermal::Warm || !matches!(name, "warmup" | "burnin")
 }
 
-/// What differs: settings, whether they refuse the case or not; and command and environment, which are for the reader to
-/// judge: they may be the very change that is looked at, or another size of the problem.
+/// Differences in settings, whether they refuse the case or not; and in command and environment, which the reader has to
+/// judge: they may be the very change under test, or another size of the problem.
 pub(crate) fn warnings(pairs: &[PairedCase]) -> Vec<Warning> {
     let mut told: BTreeMap<(&str, String, String), u32> = BTreeMap::new();
     let mut started = Vec::new();

@@ -1,16 +1,18 @@
-//! The speedup of a pair as a metric of its optimized case: how many times as fast it is as its baseline, process by process, each by the
-//! figures of one side. A gain that shrinks is a finding of its own, also where neither time alone says enough.
+//! The speedup of a pair as a metric of its optimized case: how many times as fast it is as its baseline, process by
+//! process, each by the figures of one side. A gain that shrinks is a separate finding, also where neither time alone
+//! shows enough.
 //!
-//! In rounds both members of a side were measured in the same round, each beside the other side's. With `b` and `o` for the logarithms of
-//! their places a round's difference is
+//! In rounds both members of a side were measured in the same round, each next to the other side's. With `b` and `o` for
+//! the logarithms of their places a round's difference is
 //!
 //! ```text
 //!   ln(speedup on head) - ln(speedup on base) = (b_head - o_head) - (b_base - o_base) = (b_head - b_base) - (o_head - o_base)
 //! ```
 //!
-//! Without a change the coins of the two members flip the signs of the two brackets; both flipped is as likely as both not, so the whole is as
-//! likely plus as minus, which is all that the rule asks. That it depends on the rows of both times does not matter: all rows share the error rate by the
-//! union bound. Rounds in which a member has a process of its own and the other one a shared one are left out.
+//! Without a change the coins of the two members flip the signs of the two brackets; both flipped is as likely as both
+//! not, so the whole is as likely plus as minus, which is all that the rule asks. Its dependence on the rows of both
+//! times does not matter: all rows share the error rate by the union bound. Rounds in which one member has its own
+//! process and the other one a shared one are left out.
 
 use std::collections::HashMap;
 
@@ -33,13 +35,10 @@ use crate::wording::reason::Reason;
 #[derive(Default)]
 pub(crate) struct Speedups(Vec<SpeedupOfPair>);
 
-/// One pair.
 pub(crate) struct SpeedupOfPair {
-    /// Base and head, each under the identity of the optimized case.
     pub sides: [CaseRecord; 2],
     /// Position of the baseline among the cases that were paired.
     pub baseline: usize,
-    /// What the speedup is of.
     pub metric: String,
 }
 
@@ -51,7 +50,6 @@ impl Speedups {
             let (baseline, optimized) = (&cases[pair.baseline], &cases[pair.optimized]);
             let members = [[baseline.base?, optimized.base?], [baseline.head?, optimized.head?]];
             let [[base_baseline, _], [head_baseline, _]] = members;
-            // What is the matter with them, their own rows say.
             if other_settings(base_baseline, head_baseline).is_some() {
                 return None;
             }
@@ -103,8 +101,8 @@ fn is_about_figures(why: &Reason) -> bool {
     )
 }
 
-/// A speedup whose members' own figures come in steps, or repeat, is not certified: in ratios of means that shows less than in the figures
-/// themselves.
+/// A speedup whose members' own figures come in steps, or repeat, is not certified: in ratios of means that shows less
+/// than in the figures themselves.
 pub(crate) fn doubt_with_members(rows: &mut [Row], members: &HashMap<usize, PairMembers>) {
     let coarse: HashMap<(&CaseId, &str), (&Reason, &Option<Advice>)> = rows
         .iter()
@@ -125,8 +123,8 @@ pub(crate) fn doubt_with_members(rows: &mut [Row], members: &HashMap<usize, Pair
     }
 }
 
-/// Tells every speedup that changed which of its members did, and by how much: a pair is also red whose baseline became faster, and
-/// improved whose baseline became slower.
+/// Adds to every speedup that changed which of its members did, and by how much: a pair is also red whose baseline became
+/// faster, and improved whose baseline became slower.
 pub(crate) fn tell_of_members(rows: &mut [Row], members: &HashMap<usize, PairMembers>) {
     let found: Vec<(usize, PairShift)> = {
         let own: HashMap<(&CaseId, &str), &Row> =
@@ -162,7 +160,7 @@ pub(crate) fn tell_of_members(rows: &mut [Row], members: &HashMap<usize, PairMem
     }
 }
 
-/// The speedup of a side as a case of its own; `None` where no process has one.
+/// The speedup of a side as a separate case; `None` where no process has one.
 pub(crate) fn speedup_case(
     [baseline, optimized]: [&CaseRecord; 2],
     metric: &PairMetric,
@@ -246,7 +244,6 @@ pub(crate) fn speedup_case(
     })
 }
 
-/// The optimized member's process with what either of the two met.
 fn of_both(baseline: &ProcessRecord, optimized: &ProcessRecord, index: u32) -> ProcessRecord {
     let met = [&optimized.conditions, &baseline.conditions].map(Option::as_ref);
     let mut throttled: Vec<String> = Vec::new();

@@ -1,8 +1,8 @@
 //! Which cases are a baseline and which its optimized variants, and how many times as fast a variant is.
 //!
-//! A case is a member of a pair by its variant, or by a parameter of that name. The members of a pair agree in everything that says what is
-//! solved: in all parameters but `variant`, in an optimized one's `technique`, and in its `file` where the baseline has none. A baseline with several
-//! optimized variants makes a pair with each.
+//! A case is a member of a pair by its variant, or by a parameter of that name. The members of a pair agree in everything
+//! that defines the problem: in all parameters but `variant`, in an optimized one's `technique`, and in its `file` where
+//! the baseline has none. A baseline with several optimized variants makes a pair with each.
 
 use std::collections::HashMap;
 
@@ -18,7 +18,8 @@ use crate::rules::welch_holm::ProcessWelchHolm;
 /// Error rate of the interval of one speedup.
 const ALPHA: f64 = 0.05;
 
-/// Fewer processes show a spread with which an interval is too wide to say anything: Student's quantile is 12.7 at one degree of freedom.
+/// Fewer processes show a spread with which an interval is too wide to say anything: Student's quantile is 12.7 at one
+/// degree of freedom.
 const MIN_PROCESSES: usize = 3;
 
 const CHAPTER: &str = "chapter";
@@ -33,7 +34,6 @@ pub struct VariantPair {
     pub optimized: usize,
 }
 
-/// What a speedup is made of, beside its optimized case.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PairMembers<'a> {
     pub baseline: &'a CaseId,
@@ -43,11 +43,8 @@ pub(crate) struct PairMembers<'a> {
 /// The pairs of a list of cases, and what found no partner.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct VariantPairs {
-    /// In the order of the optimized cases.
     pub pairs: Vec<VariantPair>,
-    /// Optimized cases without a baseline.
     pub without_baseline: Vec<usize>,
-    /// Baselines without an optimized case.
     pub without_optimized: Vec<usize>,
 }
 
@@ -79,19 +76,19 @@ impl VariantPairs {
     }
 }
 
-/// The baseline on the same device; else the only one: what failed before it named its device stands as the host's.
+/// The baseline on the same device; else the only one: a case that failed before it named its device is recorded on the
+/// host.
 fn on_device(candidates: &[(usize, &str)], device: &str) -> Option<usize> {
     let same = candidates.iter().find(|(_, of_baseline)| *of_baseline == device);
     let only = || if let [only] = candidates { Some(only) } else { None };
     same.or_else(only).map(|(at, _)| *at)
 }
 
-/// The chapter that a case says it is of.
+/// The chapter of a case.
 pub fn chapter_of(id: &CaseId) -> Option<String> {
     id.params.get(CHAPTER).map(ParamValue::to_string)
 }
 
-/// What a case is about: its identity without the device and without parameters that tell members apart.
 fn problem(id: &CaseId, without: &[&str]) -> CaseId {
     let mut params = id.params.clone();
     params.retain(|name, _| !without.contains(&name.as_str()));
@@ -106,14 +103,12 @@ pub struct PairName {
     pub chapter: Option<String>,
     /// The parameter `case`, or in a chapter the benchmark's name; absent where the benchmark is the pair.
     pub case: Option<String>,
-    /// Of the optimized member: its technique, and its file where that tells it from another one.
+    /// The optimized member's technique, and its file where that distinguishes it from another one.
     pub technique: Option<String>,
-    /// All other parameters.
     pub params: Params,
 }
 
 impl PairName {
-    /// The name of the pair that an optimized case is of.
     pub fn of(optimized: &CaseId) -> Self {
         let mut params = optimized.params.clone();
         params.remove(VARIANT_PARAM);
@@ -125,7 +120,8 @@ impl PairName {
         Self { benchmark: optimized.benchmark.to_string(), chapter, case, technique, params }
     }
 
-    /// `ch04/softmax[n=1024], fused`; `with_benchmark`: the benchmark stands before it, because another one has a pair of that name.
+    /// `ch04/softmax[n=1024], fused`; `with_benchmark`: with the benchmark first, because another one has a pair of that
+    /// name.
     pub fn text(&self, with_benchmark: bool) -> String {
         let benchmark = Some(&self.benchmark).filter(|_| with_benchmark || self.case.is_none());
         let parts = [benchmark, self.chapter.as_ref(), self.case.as_ref()];
@@ -148,8 +144,8 @@ pub struct PairMetric<'a> {
 }
 
 impl<'a> PairMetric<'a> {
-    /// Of two that ran on one device: `time`, else the first time that is judged, else the first figure with a direction that is judged, of those
-    /// that both measured in one unit.
+    /// For two cases on one device, among the metrics that both measured in one unit: `time`, else the first judged time,
+    /// else the first judged figure with a direction.
     pub fn of(baseline: &'a CaseRecord, optimized: &'a CaseRecord) -> Option<Self> {
         if baseline.id.device != optimized.id.device {
             return None;
@@ -185,12 +181,12 @@ impl<'a> PairMetric<'a> {
 pub struct PairSpeedup {
     /// By the medians over processes: below 1 the optimized member is slower.
     pub factor: f64,
-    /// At 95 %, over processes, of the means of their logarithms, widened to the factor; absent where processes do not show how much they differ, as
-    /// fewer than three do not.
+    /// At 95 %, over processes, of the means of their logarithms, widened to the factor; absent where processes do not
+    /// show how much they differ, as fewer than three do not.
     pub interval: Option<(f64, f64)>,
 }
 
-/// What may be said of a speedup.
+/// The answer about a speedup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PairAnswer {
     Faster,
@@ -202,7 +198,7 @@ pub enum PairAnswer {
 }
 
 impl PairSpeedup {
-    /// `None` where a side has no complete figures, or none above zero.
+    /// `None` where a side has no complete figures above zero.
     pub fn of(baseline: &CaseRecord, optimized: &CaseRecord, metric: &PairMetric) -> Option<Self> {
         let mut scratch = Vec::new();
         let of_baseline = MeasuredSide::of(baseline, metric.baseline, &mut scratch).ok()?;
@@ -219,7 +215,7 @@ impl PairSpeedup {
             None => apart(metric, of_baseline, of_optimized, optimized),
         };
         let factor = metric.factor(base, other);
-        // Means and medians may disagree where a process stands apart: what is shown lies within what is said of it.
+        // Means and medians may disagree where one process is an outlier: the interval must contain the factor.
         let interval = interval.map(|(low, high)| (low.min(factor), high.max(factor)));
         Some(Self { factor, interval })
     }
@@ -234,7 +230,8 @@ impl PairSpeedup {
     }
 }
 
-/// The centres of both members process by process, where each two of them were measured together; `None` where they were not.
+/// The centres of both members process by process, where each two of them were measured together; `None` where they were
+/// not.
 fn together(
     [baseline, optimized]: [&CaseRecord; 2],
     [of_baseline, of_optimized]: [&MeasuredSide; 2],
@@ -250,12 +247,10 @@ fn together(
     (0..of_baseline.centres.len()).map(turn).collect()
 }
 
-/// The process of a case by its index.
 pub(crate) fn process(case: &CaseRecord, index: u32) -> Option<&ProcessRecord> {
     case.processes.get(index as usize).filter(|process| process.index == index)
 }
 
-/// Whether two processes are of one round, or are one that several cases shared.
 pub(crate) fn were_together(one: &ProcessRecord, other: &ProcessRecord) -> bool {
     let one_round = one.round.is_some() && one.round == other.round;
     let one_process = one.shared.is_some_and(|cases| cases > 1)
@@ -274,7 +269,6 @@ fn paired(metric: &PairMetric, turns: &[(f64, f64)]) -> Option<(f64, f64)> {
     Some(((group.mean - half).exp(), (group.mean + half).exp()))
 }
 
-/// By the rule of comparisons, asked for any difference at all.
 fn apart<'a>(
     metric: &PairMetric<'a>,
     base: MeasuredSide<'a>,
@@ -285,7 +279,7 @@ fn apart<'a>(
         case: &optimized.id,
         metric: &metric.baseline.name,
         unit: &metric.baseline.unit,
-        // No gate: figures that never vary count as they stand.
+        // Not a gate: figures that never vary are taken as they are.
         exact: true,
         of_code: false,
         counted: false,
@@ -308,7 +302,6 @@ mod tests {
     use super::*;
     use gbench_model::test_support::case_id;
 
-    /// A case from its device and its parameters.
     fn id(text: &str) -> CaseId {
         let mut words = text.split(' ');
         let device = words.next().unwrap().into();
@@ -321,7 +314,6 @@ mod tests {
 
     type Pairs = (Vec<(usize, usize)>, Vec<usize>, Vec<usize>);
 
-    /// Baselines with their optimized variants, then those without one, and optimized variants without a baseline.
     fn pairs(ids: &[CaseId]) -> Pairs {
         let VariantPairs { pairs, without_baseline, without_optimized } = VariantPairs::of(ids);
         let pairs = pairs.iter().map(|pair| (pair.baseline, pair.optimized)).collect();

@@ -1,5 +1,6 @@
-//! A GPU's time beside its cycles. Where nobody held the clocks, a time may change because the card ran at another clock: the same rule then
-//! judges the cycles of those cases, as a comparison of its own. What it finds is said beside a time that is red or open, and decides nothing.
+//! A GPU's time and its cycles. Without locked clocks a time may change because the card ran at another clock: the same
+//! rule then judges the cycles of those cases, as a separate comparison. Its result is shown next to a time that is red
+//! or open, and decides nothing.
 
 use std::collections::HashMap;
 
@@ -9,26 +10,23 @@ use crate::verdict::document::{Row, RowCycles};
 use crate::verdict::outcome::Verdict;
 use crate::wording::warning::Warning;
 
-/// The metric that cycles stand beside.
 const TIME: &str = "time";
 
-/// Whether the rows have something to ask the cycles, and somebody may have moved the clocks.
+/// True if cycles could explain a row, and the clocks may have moved.
 pub(crate) fn are_asked(rows: &[Row], base: &RunRecord, head: &RunRecord) -> bool {
     rows.iter().any(is_open_time) && [base, head].into_iter().any(is_unlocked)
 }
 
-/// A time that is red or open.
 fn is_open_time(row: &Row) -> bool {
     row.metric == TIME && matches!(row.verdict, Verdict::Regressed | Verdict::Inconclusive)
 }
 
-/// Whether the clocks of a GPU of the machine were free, as far as NVML and the gate's own locks tell.
+/// True if by NVML and the gate's own locks the clocks of a GPU of the machine were free.
 pub(crate) fn is_unlocked(record: &RunRecord) -> bool {
     let gpus = record.manifest.gpu.known().map(|gpus| gpus.devices.as_slice()).unwrap_or_default();
     gpus.iter().any(|gpu| gpu.clocks_locked == Probe::Known(false))
 }
 
-/// Whether a case was measured with cycles beside its time, by the gate's own choice.
 pub(crate) fn has_cycles(case: &CaseRecord) -> bool {
     own_cycles(case).next().is_some()
 }
@@ -40,14 +38,13 @@ fn own_cycles(case: &CaseRecord) -> impl Iterator<Item = &Metric> {
     case.metrics.iter().filter(is_own)
 }
 
-/// Of the rows of a comparison of cycles: what became of them, by case.
 pub(crate) fn by_case(rows: Vec<Row>) -> HashMap<CaseId, RowCycles> {
     let of_cycles = |row: Row| (row.case, RowCycles { verdict: row.verdict, change: row.change });
     rows.into_iter().filter(|row| row.metric == CYCLES).map(of_cycles).collect()
 }
 
-/// The record with nothing but the cycles, which are now to be judged. The threshold is the time's: it is the time that they stand for. The
-/// clock counts them, so that they are no known figures.
+/// The record with nothing but the cycles, which are now to be judged. The threshold is the time's: it is the time that
+/// they stand for. The clock counts them, so that they are not exact figures.
 pub(crate) fn of_record(record: &RunRecord) -> RunRecord {
     let cases = record.cases.iter().filter_map(|case| {
         let metrics: Vec<_> = own_cycles(case).cloned().collect();
@@ -90,7 +87,7 @@ fn without_cases(record: &RunRecord) -> RunRecord {
     }
 }
 
-/// Tells every time that is red or open what its cycles say.
+/// Adds the verdict on its cycles to every time that is red or open.
 pub(crate) fn tell(rows: &mut [Row], cycles: &HashMap<CaseId, RowCycles>) {
     for row in rows.iter_mut().filter(|row| is_open_time(row)) {
         if let Some(of_case) = cycles.get(&row.case) {
@@ -99,7 +96,7 @@ pub(crate) fn tell(rows: &mut [Row], cycles: &HashMap<CaseId, RowCycles>) {
     }
 }
 
-/// Of a comparison as a whole: on which sides nobody held the clocks while kernels were measured.
+/// For a comparison as a whole: the sides on which kernels were measured without locked clocks.
 pub(crate) fn warning(base: &RunRecord, head: &RunRecord) -> Option<Warning> {
     let is_free = |record: &RunRecord| is_unlocked(record) && record.cases.iter().any(has_cycles);
     let (base, head) = (is_free(base), is_free(head));

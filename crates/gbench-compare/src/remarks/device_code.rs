@@ -1,6 +1,6 @@
-//! The device code of base against head's: the same, another one, or not to be compared. It decides no verdict. A row that
-//! changed says beside its figures what became of the code, and rows whose code is the same show how much this machine's
-//! figures differ without it.
+//! The device code of base against head's: the same, another one, or not to be compared. It decides no verdict. A row
+//! that changed shows the change of the code next to its figures, and rows whose code is the same show how much this
+//! machine's figures differ without it.
 
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
@@ -37,7 +37,7 @@ fn is_zero(count: &u32) -> bool {
     *count == 0
 }
 
-/// What became of the code of a case.
+/// The device code of a case, base against head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -100,8 +100,8 @@ pub struct KernelChange {
     pub head: Option<KernelCode>,
 }
 
-/// How far the times of cases lie apart whose device code is the same: a sample of this machine's noise. It proves nothing, since
-/// the host's code and the inputs may have changed, and decides nothing.
+/// How far the times of cases lie apart whose device code is the same: a sample of this machine's noise. It proves
+/// nothing, since the host's code and the inputs may have changed, and decides nothing.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -153,7 +153,6 @@ impl CaseCode {
     }
 }
 
-/// What a record holds of code, as the reader of files has it.
 fn as_read(code: &DeviceCode) -> read::ArchCode {
     let kernel = |(name, kernel): (&String, &KernelCode)| {
         (name.clone(), read::ArchKernel { sha256: kernel.sha256.clone(), ..read::ArchKernel::default() })
@@ -165,14 +164,13 @@ fn as_read(code: &DeviceCode) -> read::ArchCode {
     }
 }
 
-/// The kernels that differ; or why that says nothing of the change.
 fn compared(base: &DeviceCode, head: &DeviceCode) -> (Option<CodeGap>, Vec<KernelChange>) {
     let found = difference(&as_read(base), &as_read(head));
     if !found.same_arch {
         let (base, head) = (base.arch.clone(), head.arch.clone());
         return (Some(CodeGap::OtherArchitecture { base, head }), Vec::new());
     }
-    // The same instructions are the same code, whoever made them.
+    // The same instructions are the same code, whatever compiler made them.
     if found.identical {
         return (None, Vec::new());
     }
@@ -192,7 +190,6 @@ fn compared(base: &DeviceCode, head: &DeviceCode) -> (Option<CodeGap>, Vec<Kerne
 }
 
 impl KernelChange {
-    /// Its place among others: what changed in its figures is told first. Equal ones keep the order of their names.
     fn rank(&self) -> u8 {
         match (&self.base, &self.head) {
             (Some(base), Some(head)) => {

@@ -1,4 +1,4 @@
-//! What rows say of their cases' device code, and the noise of those whose code is the same.
+//! The device code of rows' cases, and the noise of rows whose code is the same.
 
 use super::device_code::{CaseCode, CodeNoise, CodeState};
 use crate::pairing::cases::PairedCase;
@@ -7,7 +7,7 @@ use crate::verdict::document::Row;
 use gbench_model::{CaseId, SPEEDUP_UNIT, is_time};
 use gbench_stats as stats;
 
-/// What became of the code of every case that both sides have, where at least one says what its code is. In order of the cases.
+/// The code of every case that both sides have, where it is known of at least one. In order of the cases.
 pub(crate) fn cases(pairs: &[PairedCase]) -> Vec<CaseCode> {
     let of = |pair: &PairedCase| CaseCode::of(pair.id, pair.base?, pair.head?);
     let mut cases: Vec<CaseCode> = pairs.iter().filter_map(of).collect();
@@ -15,7 +15,6 @@ pub(crate) fn cases(pairs: &[PairedCase]) -> Vec<CaseCode> {
     cases
 }
 
-/// Says of each row what became of its case's code.
 pub(crate) fn tell(rows: &mut [Row], cases: &[CaseCode]) {
     // The speedup of a pair is made of two cases, and a case as a whole has no figure.
     for row in rows.iter_mut().filter(|row| row.unit != SPEEDUP_UNIT && !row.metric.is_empty()) {
@@ -23,7 +22,6 @@ pub(crate) fn tell(rows: &mut [Row], cases: &[CaseCode]) {
     }
 }
 
-/// The code of a case out of [`cases`].
 pub(crate) fn of_case<'c>(cases: &'c [CaseCode], id: &CaseId) -> Option<&'c CaseCode> {
     cases.binary_search_by(|case| case.case.cmp(id)).ok().map(|at| &cases[at])
 }

@@ -5,8 +5,9 @@
 //! - for a time, a size, a clock or a count: `|ln(head / base)|`. From or to zero is counted as a factor of ten.
 //! - for a percentage: the difference in points, over 100. A point counts as much as one percent of a time.
 //!
-//! and that times the share of the kernel's time in the time of all kernels, on the side where it is larger: a kernel of which there is little does not stand
-//! before the one that the time goes into. Where times are not known, each kernel counts in full.
+//! and that times the share of the kernel's time in the time of all kernels, on the side where it is larger: a kernel
+//! with little time does not come before the one that takes most of it. Where times are not known, each kernel has full
+//! weight.
 
 use gbench_model::{KernelProfile, MovedFigure, ProfileFigure};
 
@@ -16,8 +17,9 @@ fn time_of(kernel: &KernelProfile) -> f64 {
     figure(ProfileFigure::KernelTime) * figure(ProfileFigure::Launches)
 }
 
-/// The figures of two sides, per kernel; those that moved most come first, those that one side alone knows last. Kernels are matched by their names; where
-/// each side has one alone, the two are matched whatever their names are. Metrics that are no figure are not among them.
+/// The figures of two sides, per kernel; those that moved most come first, those that one side alone knows last. Kernels
+/// are matched by their names; where each side has one alone, the two are matched whatever their names are. Metrics that
+/// are no figure are not among them.
 pub fn moved_most(base: &[KernelProfile], head: &[KernelProfile]) -> Vec<MovedFigure> {
     let (base_time, head_time) = (total(base), total(head));
     let mut ranked: Vec<(f64, MovedFigure)> = Vec::new();
@@ -61,7 +63,6 @@ fn figures(base: Option<&KernelProfile>, head: Option<&KernelProfile>) -> Vec<Mo
         .collect()
 }
 
-/// What a change from or to zero is counted as.
 const FROM_ZERO: f64 = 10.0;
 
 /// By the rule of this file, without the kernel's share; 0 where one side does not know it.
@@ -77,7 +78,6 @@ fn movement(figure: &MovedFigure) -> f64 {
     if ratio.is_finite() && ratio > 0.0 { ratio.ln().abs() } else { FROM_ZERO.ln() }
 }
 
-/// Seconds of all kernels of a side.
 fn total(kernels: &[KernelProfile]) -> f64 {
     kernels.iter().map(time_of).sum()
 }
@@ -97,7 +97,6 @@ mod tests {
     use super::*;
     use strum::IntoEnumIterator;
 
-    /// Kernels, each from its name and its figures.
     fn kernels(texts: &[&str]) -> Vec<KernelProfile> {
         let figure = |word: &str| {
             let (name, value) = word.split_once('=').unwrap();
@@ -112,7 +111,6 @@ mod tests {
         texts.iter().map(kernel).collect()
     }
 
-    /// Kernel, figure and both sides of all that moved, those that moved most first.
     fn moved(base: &[&str], head: &[&str]) -> String {
         let side = |value: Option<f64>| value.map_or("none".to_owned(), |value| value.to_string());
         let text = |MovedFigure { kernel, head_kernel, figure, base, head }| {
@@ -126,7 +124,6 @@ mod tests {
     fn one_rule_orders_ratios_and_points_whichever_side_is_the_base() {
         let base = ["k KernelTime=1 L2HitRate=80 L1HitRate=1 Registers=32 Cycles=7"];
         let head = ["k KernelTime=1.2 L2HitRate=50 L1HitRate=2 Registers=64 Cycles=7"];
-        // ln 2 = 0.69, 30 points, ln 1.2 = 0.18, one point.
         let there = "k Registers 32 64, k L2HitRate 80 50, k KernelTime 1 1.2, k L1HitRate 1 2, k Cycles 7 7";
         let back = "k Registers 64 32, k L2HitRate 50 80, k KernelTime 1.2 1, k L1HitRate 2 1, k Cycles 7 7";
         assert_eq!([moved(&base, &head), moved(&head, &base)], [there, back]);
@@ -138,7 +135,6 @@ mod tests {
         let head = ["small KernelTime=0.02 Launches=1", "main KernelTime=1.1 Launches=10"];
         let first = "main KernelTime 1 1.1, small KernelTime 0.01 0.02, ";
         assert!(moved(&base, &head).starts_with(first));
-        // Without times each counts in full.
         let moved = moved(&["a Registers=10", "b Registers=10"], &["a Registers=11", "b Registers=20"]);
         assert_eq!(moved, "b Registers 10 20, a Registers 10 11");
     }

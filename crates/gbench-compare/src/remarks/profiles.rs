@@ -1,4 +1,4 @@
-//! What profilers saw of a case on both sides, for a reader who asks why. It decides nothing.
+//! Profiles of a case on both sides, for a reader who asks why. They decide nothing.
 
 use super::kernel_figures::moved_most;
 use crate::pairing::cases::PairedCase;
@@ -10,7 +10,7 @@ const MAX_KERNELS: usize = 20;
 /// Figures of a case that a verdict has, those that moved most first.
 const MAX_MOVED: usize = 100;
 
-/// Of every case that both sides have a profile of by the same profiler.
+/// The cases with a profile on both sides by the same profiler.
 pub(crate) fn of(pairs: &[PairedCase]) -> Vec<ProfiledCase> {
     let both = pairs.iter().filter_map(|pair| Some((pair.id, pair.base?, pair.head?)));
     both.flat_map(|(id, base, head)| {

@@ -1,4 +1,4 @@
-//! What was sampled of the GPU while the processes of a row ran, side by side. It explains a row, and decides nothing.
+//! Samples of the GPU while the processes of a row ran, side by side. They explain a row, and decide nothing.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,8 @@ use crate::verdict::outcome::Verdict;
 use gbench_model::{CaseId, CaseRecord, GpuTelemetry, Side, Telemetry};
 use gbench_stats as stats;
 
-/// A share by which one side's clock is lower before it is worth a word; boost clocks move by less from process to process.
+/// A share by which one side's clock is lower before it is worth a word; boost clocks move by less from process to
+/// process.
 const MIN_CLOCK_DROP: f64 = 0.02;
 
 /// Processes a side below which clocks are not set against each other.
@@ -17,10 +18,9 @@ const MIN_PROCESSES: usize = 3;
 /// Shares of the processes by which the sides must differ before the power limit speaks for one of them.
 const MIN_CAP_SHARE: f64 = 0.25;
 
-/// NVML's name of the power limit.
 const POWER_CAP: &str = "sw_power_cap";
 
-/// Says of each row that is not plainly unchanged what was sampled meanwhile.
+/// Adds the samples of telemetry to each row that is not plainly unchanged.
 pub(crate) fn tell(rows: &mut [Row], pairs: &[PairedCase]) {
     let by_case: HashMap<&CaseId, (&CaseRecord, &CaseRecord)> =
         pairs.iter().filter_map(|pair| Some((pair.id, (pair.base?, pair.head?)))).collect();
@@ -47,7 +47,6 @@ fn of_case(base: &CaseRecord, head: &CaseRecord) -> Option<RowTelemetry> {
     Some(RowTelemetry { remarks: remarks.collect(), base, head })
 }
 
-/// The processes of one side that were sampled.
 struct Sampled<'a> {
     case: &'a CaseRecord,
     windows: Vec<(&'a Telemetry, Option<&'a GpuTelemetry>)>,
@@ -77,7 +76,7 @@ impl<'a> Sampled<'a> {
     }
 }
 
-/// A GPU that did not answer. Samples that came late are no gap of the card.
+/// A GPU that did not answer. Late samples are not a gap of the card.
 fn has_gap(window: &Telemetry) -> bool {
     window.gpus.iter().any(|gpu| !gpu.gaps.is_empty())
 }
@@ -104,7 +103,6 @@ fn power_cap(base: &SideTelemetry, head: &SideTelemetry) -> Option<TelemetryRema
     apart.then_some(TelemetryRemark::PowerCap { base: base.capped, head: head.capped })
 }
 
-/// Processes of others on the GPUs, each with the processes of both sides that met it.
 fn others(sides: &[Sampled; 2]) -> Vec<TelemetryRemark> {
     let mut found: Vec<TelemetryRemark> = Vec::new();
     for (side, sampled) in sides.iter().enumerate() {
@@ -129,7 +127,6 @@ fn others(sides: &[Sampled; 2]) -> Vec<TelemetryRemark> {
     found
 }
 
-/// Processes that began although the GPU was not calm.
 fn restless(sides: &[Sampled; 2]) -> Option<TelemetryRemark> {
     let count = |side: &Sampled| {
         let conditions = side.case.processes.iter().filter_map(|process| process.conditions.as_ref());

@@ -1,5 +1,5 @@
-//! Metrics that are judged by their absolute difference: the errors that a benchmark finds in its own answer. A share says
-//! nothing of them: from 1e-9 to 1e-8 is ten times as much and still exact, from 1e-6 to 0.9 is a wrong answer.
+//! Metrics that are judged by their absolute difference: the errors that a benchmark finds in its own answer. A share
+//! says nothing of them: from 1e-9 to 1e-8 is ten times as much and still exact, from 1e-6 to 0.9 is a wrong answer.
 
 use gbench_stats::{SampleGroup, TQuantiles, Welch};
 
@@ -10,7 +10,7 @@ use crate::verdict::outcome::Verdict;
 use crate::wording::advice::Advice;
 use crate::wording::reason::Reason;
 
-/// Of a difference of two decimal figures, forgiven where it meets the margin.
+/// The rounding of a difference of two decimal figures, allowed where it meets the margin.
 const ROUNDING: f64 = 1e-9;
 
 /// Both sides gave one value each, in at least `least` processes: no chance is involved. `None` of others.

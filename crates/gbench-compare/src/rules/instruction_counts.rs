@@ -1,5 +1,5 @@
-//! Counts of executed instructions: figures that no noise of the machine reaches, and that agree from process to process but
-//! for what the harness itself does.
+//! Counts of executed instructions: figures that no noise of the machine reaches, and that agree from process to process
+//! but for what the harness itself does.
 //!
 //! ```text
 //!  -10 spreads  head  +10 spreads        min_effect
@@ -8,8 +8,9 @@
 //!                                            |  |---x---|  changed, from so many processes a side on
 //! ```
 //!
-//! What could fool it is a program whose count has two states by chance, such as one that sometimes takes another path: with equal
-//! odds six processes a side are each in one state, and the sides in different ones, in 2 of 4096 comparisons of nothing.
+//! It could be misled by a program whose count has two states by chance, such as one that sometimes takes another path:
+//! with equal odds six processes a side are each in one state, and the sides in different ones, in 2 of 4096 comparisons
+//! of nothing.
 
 use std::collections::HashMap;
 
@@ -25,12 +26,11 @@ use gbench_model::{Better, CaseId};
 
 /// Processes a side that a change takes, by the rules before SEQ-E 3.
 pub(crate) const MIN_PROCESSES: usize = 6;
-/// Counts of one side that differ by more, largest less smallest as a share of their mean, are no sure ones.
+/// Counts of one side that differ by more, largest less smallest as a share of their mean, are not exact.
 const MAX_SPREAD: f64 = 5e-4;
 /// A change must be so many times the spread.
 const BEYOND: f64 = 10.0;
 
-/// What one side's processes counted.
 struct Counts {
     mean: f64,
     spread: f64,
@@ -48,9 +48,9 @@ impl Counts {
     }
 }
 
-/// The decision of a row whose counts agree so nearly that nothing is left to chance: also one that waits for more processes, and
-/// meanwhile is not a candidate. `least` and `differing`: processes a side that "unchanged" and a change take. `None`: the ordinary
-/// rule decides.
+/// The decision of a row whose counts agree so nearly that nothing is left to chance: also one that waits for more
+/// processes, and meanwhile is not a candidate. `least` and `differing`: processes a side that "unchanged" and a change
+/// take. `None`: the ordinary rule decides.
 pub(crate) fn known(evidence: &Evidence, least: usize, differing: usize) -> Option<RowDecision> {
     let limits = evidence.limits;
     if !evidence.counted || !evidence.exact || limits.absolute {
@@ -84,7 +84,7 @@ pub(crate) fn known(evidence: &Evidence, least: usize, differing: usize) -> Opti
     Some(RowDecision { change, ..RowDecision::plain(verdict, Some(reason), None) })
 }
 
-/// Tells every row of executed instructions that changed what became of the time of its case.
+/// Adds the verdict on the case's time to every row of executed instructions that changed.
 pub(crate) fn tell_of_time(rows: &mut [Row]) {
     let of_time = |row: &&Row| row.metric == "time";
     let times: Vec<(CaseId, Verdict)> =

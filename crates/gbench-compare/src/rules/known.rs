@@ -1,5 +1,5 @@
-//! Rows that are known without chance: exact values, and counts that agree. Processes that a case shares with others screen here
-//! as everywhere: what they alone show to be changed waits for processes of its own.
+//! Rows that are known without chance: exact values, and counts that agree. Processes that a case shares with others
+//! screen here as everywhere: a change that they alone show waits for the case's own processes.
 
 use super::rule::RowDecision;
 use super::{instruction_counts, row_test};
@@ -25,8 +25,8 @@ impl Needed {
     }
 }
 
-/// The decision of a row whose figures leave nothing to chance; also one that waits, and is open meanwhile. `None`: the ordinary
-/// rule decides.
+/// The decision of a row whose figures leave nothing to chance; also one that waits, and is open meanwhile. `None`: the
+/// ordinary rule decides.
 pub(crate) fn known(evidence: &Evidence, needed: &Needed) -> Option<RowDecision> {
     let least = needed.agreeing;
     let by = |evidence: &Evidence| {
@@ -67,7 +67,6 @@ pub(crate) fn known(evidence: &Evidence, needed: &Needed) -> Option<RowDecision>
     Some(decision)
 }
 
-/// The decision, or that it waits for as many processes as a difference takes.
 fn enough(evidence: &Evidence, decision: RowDecision, least: usize) -> RowDecision {
     let processes = evidence.base.centres.len().min(evidence.head.centres.len());
     if decision.verdict == Verdict::Unchanged || processes >= least {
@@ -77,7 +76,6 @@ fn enough(evidence: &Evidence, decision: RowDecision, least: usize) -> RowDecisi
     RowDecision::waiting(decision.change, reason, (least - processes) as u32, least as u32)
 }
 
-/// What shared processes show to be changed, until the case has processes of its own.
 fn waits(evidence: &Evidence, suspected: RowDecision, processes: usize, least: usize) -> RowDecision {
     let more = (least - processes) as u32;
     let reason = Reason::FewOwnProcesses { processes: processes as u32, needed: least as u32 };

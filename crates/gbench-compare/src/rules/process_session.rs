@@ -12,10 +12,10 @@
 //! suite, the exact rows.
 //!
 //! - Outliers stay in: the variance between sessions is that of sessions with theirs.
-//! - A side of one process has no `s`; where the stored runs have no more of them, their differences hold everything, and
-//!   twice their variance is the whole error.
-//! - With fewer stored sessions than policy asks for, nothing is called unchanged. A row is still regressed or improved where
-//!   it exceeds what sessions explain that differ by [`ASSUMED_DEVIATION`].
+//! - A side of one process has no `s`; where the stored runs have no more of them, their differences contain everything,
+//!   and twice their variance is the whole error.
+//! - With fewer stored sessions than policy asks for, no row is unchanged. A row is still regressed or improved where its
+//!   change exceeds that of sessions that differ by [`ASSUMED_DEVIATION`].
 
 use gbench_stats::{Prior, TQuantiles, Welch};
 
@@ -44,7 +44,6 @@ pub(crate) struct ProcessSession<'h> {
     pub history: &'h History,
 }
 
-/// The history of one row.
 struct Known {
     scale: Scale,
     stored: u32,
@@ -103,14 +102,12 @@ impl ProcessSession<'_> {
         Known { scale, stored, spread }
     }
 
-    /// The question with the error that sessions add to it.
     fn widened(&self, row_test: RowTest, known: &Known, evidence: &Evidence) -> RowTest {
         let enough = known.stored >= self.sessions;
         match (row_test, known.spread) {
             (RowTest::Tested(test), Some(spread)) if enough => {
                 let deviation = known.scale.share(spread.excess().sqrt());
                 let welch = wider(test.welch, spread.excess(), spread.variance, spread.freedom);
-                // What does not widen the error is no reason for doubt.
                 let sessions = (welch.error > test.welch.error).then_some((deviation, known.stored));
                 RowTest::Tested(Test { welch, trimmed: None, sessions, ..test })
             }
@@ -132,7 +129,6 @@ impl ProcessSession<'_> {
     /// Nothing is green without a history.
     fn hold_back(&self, decision: &mut RowDecision, stored: u32) {
         let (needed, assumed) = (self.sessions, ASSUMED_DEVIATION);
-        // What is beyond the assumption is believed, whichever way it points.
         if matches!(decision.verdict, Verdict::Regressed | Verdict::Improved) {
             decision.reason = Some(Reason::BeyondSessions { stored, needed, assumed });
             return;
@@ -148,8 +144,8 @@ impl ProcessSession<'_> {
     }
 }
 
-/// Zero and negative values have units of their own; only shares may moderate each other. Figures that never varied in
-/// all of their history are rounded ones, and say nothing of others.
+/// Zero and negative values have their own units; only shares may moderate each other. Figures that never varied in their
+/// whole history are rounded ones, and show nothing of others.
 fn prior<'k>(known: impl Iterator<Item = &'k Known>) -> Prior {
     let shares = known.filter(|known| matches!(known.scale, Scale::Log { .. }));
     let varied = shares.filter_map(|known| known.spread).filter(|spread| spread.variance > 0.0);
@@ -172,7 +168,7 @@ fn wider(welch: Welch, variance: f64, estimated: f64, freedom: f64) -> Welch {
     if total <= 0.0 {
         return welch;
     }
-    // Shares, not squares of squares. Without an error of its own Welch's freedom has no meaning, and no part here.
+    // Shares, not squares of squares. Without its own error Welch's freedom has no meaning, and no part here.
     let (own, estimated) = (own / total, estimated / total);
     let own = if own > 0.0 { own.powi(2) / welch.freedom } else { 0.0 };
     let freedom = 1.0 / (own + estimated.powi(2) / freedom);
@@ -194,7 +190,7 @@ fn alone(evidence: &Evidence, known: &Known, spread: SessionVariance) -> Option<
         steps: None,
         limits: known.scale.limits(evidence),
         counts: (base.len() as u32, head.len() as u32),
-        // The error is that of sessions, whose differences hold every state.
+        // The error is that of sessions, whose differences contain every state.
         varies: true,
         spreads: (None, None),
         sessions: Some((known.scale.share(spread.variance.sqrt()), known.stored)),

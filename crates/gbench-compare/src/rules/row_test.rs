@@ -1,4 +1,4 @@
-//! What becomes of one row before the suite is looked at as a whole, and how a tested one is decided.
+//! The test of one row, before the suite is considered as a whole, and the decision of a tested row.
 
 use gbench_model::Better;
 use gbench_stats::seq_e::POWER_Z;
@@ -18,10 +18,10 @@ use crate::verdict::outcome::Verdict;
 use crate::wording::advice::Advice;
 use crate::wording::reason::Reason;
 
-/// Advising more processes a side than this would be no advice.
+/// More processes a side than this are not advised.
 const MAX_PROCESSES: f64 = 200.0;
 
-/// An end of an interval beyond this slowdown is cut there: it says nothing more, and JSON has no infinity.
+/// An end of an interval beyond this slowdown is cut there: JSON has no infinity.
 const FARTHEST: f64 = 1e9;
 
 /// Threshold comparisons of exact values forgive the rounding of a division, and nothing else.
@@ -33,8 +33,8 @@ const MIN_TRIMMED: usize = 10;
 /// One in this many processes, rounded down, is left out at either end.
 const TRIMMED: usize = 10;
 
-/// Outliers are left out where the error without them is below this part of the error with them. With normal figures this hardly ever
-/// happens, so they lose no power; a choice between two similar errors would raise the rate of false reds.
+/// Outliers are left out where the error without them is below this part of the error with them. With normal figures this
+/// hardly ever happens, so they lose no power; a choice between two similar errors would raise the rate of false reds.
 const TRIMMED_ERROR: f64 = 0.7;
 
 /// Degrees of freedom of an error that is known and not estimated.
@@ -50,21 +50,19 @@ pub(crate) enum RowTest {
     Tested(Test),
 }
 
-/// Two exact values that differ by more than the threshold.
 pub(crate) struct ExactDifference {
     /// The decision if chance does not explain the difference.
     decision: RowDecision,
     counts: (u32, u32),
 }
 
-/// Processes a side that a difference of exact figures takes at this level, and how many there are of the side that has fewer.
 fn too_few(counts: (u32, u32), level: f64, alpha: f64) -> (u32, u32) {
     let processes = counts.0.min(counts.1);
     (processes, (least_that_differ(1, level / beyond_most(alpha)) as u32).max(processes + 1))
 }
 
-/// The chance of a false red that differences of exact figures may have over a suite, where its error rate is larger: a size that changes
-/// by itself is as annoying in a nightly as in a pull request.
+/// The chance of a false red that differences of exact figures may have over a suite, where its error rate is larger: a
+/// size that changes by itself is as annoying in a nightly as in a pull request.
 const MOST_ALPHA: f64 = 0.01;
 
 /// How many times the error rate of a suite is what exact figures may have of it.
@@ -100,7 +98,7 @@ pub(crate) struct Test {
     /// Where outliers drown what `welch` could show. Red and improved may rest on it; unchanged must hold of both.
     pub trimmed: Option<Trimmed>,
     pub scale: Scale,
-    /// Improved lies below, regressed above; in the scale's own unit.
+    /// Improved is below, regressed above; in the scale's own unit.
     pub limits: (f64, f64),
     pub counts: (u32, u32),
     /// As times do; sizes and counts hardly do, so that two states of a program may explain how they differ.
@@ -111,11 +109,10 @@ pub(crate) struct Test {
     pub steps: Option<Steps>,
     /// Between processes, as shares; `None` where a side has one.
     pub spreads: (Option<f64>, Option<f64>),
-    /// Where sessions stand behind the error: the deviation by which they differ, as a share, and how many show it.
+    /// Where the error includes sessions: their deviation as a share, and their number.
     pub sessions: Option<(f64, u32)>,
 }
 
-/// The comparison of two sides without their outliers.
 pub(crate) struct Trimmed {
     welch: Welch,
     /// Geometric means, and processes, of what is left.
@@ -224,7 +221,6 @@ pub(crate) fn decide_all(
             difference.decide(steps.next().map_or(alpha, |step| step.level), alpha)
         }
         RowTest::Tested(test) => {
-            // One step for each tested row, in order.
             let (level, adjusted_p) = steps.next().map_or((alpha, 1.0), |s| (s.level, s.adjusted_p));
             test.decide(alpha, level, adjusted_p, quantiles)
         }
@@ -249,7 +245,6 @@ fn least_that_matters(evidence: &Evidence, base: f64, head: f64, threshold: f64)
     if within_margin { f64::INFINITY } else { threshold }
 }
 
-/// Two known values: no chance, no interval, no correction.
 fn decide_exactly(base: f64, head: f64, better: Better, threshold: f64) -> RowDecision {
     let (worse, best) = match better {
         Better::Lower => (head, base),
@@ -276,10 +271,9 @@ fn decide_exactly(base: f64, head: f64, better: Better, threshold: f64) -> RowDe
     }
 }
 
-/// What the steps of a row's figures leave open of the difference of its centres, on the scale, and the steps; 0 and none
-/// where that is next to nothing beside the threshold.
+/// The uncertainty of the difference of a row's centres by the steps of its figures, on the scale, and the steps; 0 and
+/// `None` where that is negligible against the threshold.
 fn unresolved(evidence: &Evidence, scale: Scale) -> (f64, Option<Steps>) {
-    /// Of the threshold.
     const NEGLIGIBLE: f64 = 1e-3;
     let unit = match scale {
         Scale::Log { .. } => Unit::Logarithms,
@@ -290,8 +284,9 @@ fn unresolved(evidence: &Evidence, scale: Scale) -> (f64, Option<Steps>) {
     if open < NEGLIGIBLE * scale.limits(evidence).1.max(NEGLIGIBLE) { (0.0, None) } else { (open, steps) }
 }
 
-/// The comparison without outliers, where they hide more than their loss costs and do not point the other way. Exact figures have none:
-/// they are states of the program. Figures that are not all positive have a unit that outliers are part of.
+/// The comparison without outliers, where they hide more than their loss costs and do not point the other way. Exact
+/// figures have none: they are states of the program. Figures that are not all positive have a unit that outliers are
+/// part of.
 fn trimmed(evidence: &Evidence, scale: Scale, welch: &Welch, unresolved: f64) -> Option<Trimmed> {
     let Scale::Log { sign } = scale else { return None };
     let group = |centres: &[f64]| {
@@ -311,7 +306,6 @@ fn trimmed(evidence: &Evidence, scale: Scale, welch: &Welch, unresolved: f64) ->
 }
 
 impl Test {
-    /// Welch's interval, widened by what steps leave open.
     fn interval(&self, welch: &Welch, level: f64, quantiles: &mut TQuantiles) -> (f64, f64) {
         let (low, high) = welch.interval(level, quantiles);
         (low - self.unresolved, high + self.unresolved)
@@ -324,7 +318,6 @@ impl Test {
         (own.0.min(other.0), own.1.max(other.1))
     }
 
-    /// The comparison that decides whether a row is regressed or improved.
     fn sharpest(&self) -> &Welch {
         self.trimmed.as_ref().map_or(&self.welch, |trimmed| &trimmed.welch)
     }
@@ -400,7 +393,6 @@ impl Test {
         })
     }
 
-    /// The steps of the figures, where they leave more open than the processes do.
     fn steps_in_the_way(&self) -> Option<Steps> {
         self.steps.filter(|_| self.unresolved > self.welch.error)
     }
@@ -437,14 +429,13 @@ impl Test {
         if self.sessions.is_some() {
             return Advice::MeasureInOneRun {};
         }
-        // A red takes the figures without outliers, unchanged all of them.
         let is_beyond = self.sharpest().difference.abs() > self.limits.1;
         let welch = if is_beyond { self.sharpest() } else { &self.welch };
         let size = welch.difference.abs();
         let (margin, error_rate) =
             if size > self.limits.1 { (size - self.limits.1, level) } else { (self.limits.1 - size, alpha) };
         let z = quantiles.upper(error_rate / 2.0, f64::MAX);
-        // The error's square holds each side's variance over its count; with equal counts n it is sum / n.
+        // The error's square is the sum of each side's variance over its count; with equal counts n it is sum / n.
         let (base, head) = self.counts;
         let sum = welch.error.powi(2) * f64::from(base.max(head));
         let needed = ((z + POWER_Z).powi(2) * sum / margin.powi(2) + z.powi(2) / 4.0).ceil();

@@ -20,29 +20,30 @@ pub trait Rule {
     /// decisions, bit for bit.
     fn decide(&self, evidence: &[Evidence]) -> Vec<RowDecision>;
 
-    /// Whether the rule would need to know more of the past to call this row green. An inconclusive row of which this
-    /// holds is never passed over.
+    /// True if the rule would need a longer history to call this row green. Such an inconclusive row is never passed
+    /// over.
     fn lacks_history(&self, _evidence: &Evidence) -> bool {
         false
     }
 
-    /// What the rule takes from stored sessions; `None` where it asks for none.
+    /// The stored sessions that the rule uses; `None` where it uses none.
     fn sessions(&self) -> Option<Sessions> {
         None
     }
 
-    /// Whether a change of any size is believed; see [`Change::is_impossible`]. Only of the rule `seq-e`, so that its kept
-    /// verdicts stay.
+    /// True if a change of any size is believed; see [`Change::is_impossible`]. Only for the rule `seq-e`, so that its
+    /// kept verdicts stay.
     fn believes_any_change(&self) -> bool {
         false
     }
 
-    /// It looks at rounds, so that what cases that broke showed before counts for the prior, and `target` is what rows show as their threshold.
+    /// It looks at rounds, so that what cases that broke showed before counts for the prior, and `target` is what rows
+    /// show as their threshold.
     fn over_rounds(&self) -> bool {
         false
     }
 
-    /// Whether the speedups of pairs are rows. Not so of comparisons in rounds that were begun before they were.
+    /// True if the speedups of pairs are rows. False for comparisons in rounds that were begun before speedups were rows.
     fn judges_pairs(&self) -> bool {
         true
     }
@@ -60,7 +61,6 @@ pub struct RuleOutput {
     pub decisions: Vec<RowDecision>,
     /// Programs that regressed though none of their rows did for certain.
     pub programs: Vec<ProgramDecision>,
-    /// Of a rule over rounds.
     pub rounds: Option<RoundsMethod>,
     pub warnings: Vec<Warning>,
 }
@@ -78,12 +78,10 @@ pub struct ProgramDecision {
 pub struct RowDecision {
     /// Regressed, improved, unchanged or inconclusive.
     pub verdict: Verdict,
-    /// Why; `None` where there is nothing to explain.
     pub reason: Option<Reason>,
-    /// Advice; `None` where there is none.
     pub next: Option<Advice>,
     pub change: Option<Change>,
-    /// What stands for base and head where the change is not of all their processes: of the rounds that it is of.
+    /// The centres of base and head over the rounds of the change, where that is not of all their processes.
     pub centres: Option<[f64; 2]>,
     pub sequence: Option<Sequence>,
     /// The row took part in the correction for many comparisons.

@@ -1,15 +1,16 @@
-//! Figures that every process of a side gives alike, and that differ between the sides: what speaks against a change is a program
-//! that takes one of two states in each process, such as a pool of memory that is there or not.
+//! Figures that every process of a side gives alike, and that differ between the sides: what speaks against a change is a
+//! program that takes one of two states in each process, such as a pool of memory that is there or not.
 
-/// Processes a side after which two figures differ by more than chance, over `rows` that share `alpha`: where a program takes one
-/// of two states in each process, all of base and all of head are in different ones in at most 4^-n of comparisons.
+/// Processes a side after which two figures differ by more than chance, over `rows` that share `alpha`: where a program
+/// takes one of two states in each process, all of base and all of head are in different ones in at most 4^-n of
+/// comparisons.
 pub(crate) fn least_that_differ(rows: usize, alpha: f64) -> usize {
     let needed = (rows.max(1) as f64 / alpha).ln() / 4_f64.ln();
     needed.ceil().max(2.0) as usize
 }
 
-/// The largest chance that a program which takes one of two states in each process is in one of them in all of base and in the other
-/// in all of head, whatever the odds.
+/// The largest chance that a program which takes one of two states in each process is in one of them in all of base and
+/// in the other in all of head, whatever the odds.
 pub(crate) fn in_two_states(counts: (u32, u32)) -> f64 {
     let (base, head) = (f64::from(counts.0), f64::from(counts.1));
     let share = base / (base + head);

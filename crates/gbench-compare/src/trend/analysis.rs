@@ -1,4 +1,4 @@
-//! What happened to one series: breaks, lasting changes, drift, and its noise from run to run.
+//! One series: its breaks, lasting changes, drift, and noise from run to run.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +33,7 @@ pub struct LastingChange {
     pub p: f64,
 }
 
-/// A slope that goes on, and is no step.
+/// A continuing slope, as opposed to a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SeriesDrift {
     /// Index of the point at which it begins.
@@ -46,7 +46,7 @@ pub struct SeriesDrift {
     pub p: f64,
 }
 
-/// What can be said of the newest part of a series.
+/// The state of the newest part of a series.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -77,7 +77,7 @@ pub struct SeriesTrend {
     pub state: SeriesState,
 }
 
-/// Whether a relative change is for the worse; `None` where no direction is better.
+/// True if a relative change is for the worse; `None` where no direction is better.
 pub fn is_worse(better: Option<Better>, change: f64) -> Option<bool> {
     better.map(|better| match better {
         Better::Lower => change > 0.0,
@@ -96,7 +96,6 @@ pub fn trends_of(
     table.series.iter().map(trend).collect()
 }
 
-/// The trend of one series with these breaks. `is_current`: the newest commit has a figure of it.
 fn trend_of(series: &TrendSeries, breaks: Vec<V1Break>, is_current: bool) -> SeriesTrend {
     let values: Vec<f64> = series.points.iter().map(|point| point.value).collect();
     let mut trend = SeriesTrend { breaks, ..SeriesTrend::default() };
@@ -125,7 +124,7 @@ fn trend_of(series: &TrendSeries, breaks: Vec<V1Break>, is_current: bool) -> Ser
                 p: found.p,
             });
         }
-        // What an ended series showed last is no news.
+        // The last change of an ended series is not news.
         if is_newest && is_current {
             let before = search(&values[..values.len() - 1]).unwrap_or_default();
             let revision = stats::revise(&before, &found);
@@ -141,7 +140,6 @@ fn trend_of(series: &TrendSeries, breaks: Vec<V1Break>, is_current: bool) -> Ser
     trend
 }
 
-/// Distances of the points of a piece from the median of their level, as logarithms.
 fn collect_residuals(values: &[f64], changes: &[ChangePoint], into: &mut Vec<f64>) {
     let mut bounds: Vec<usize> = vec![0];
     bounds.extend(changes.iter().map(|change| change.at));
@@ -153,7 +151,6 @@ fn collect_residuals(values: &[f64], changes: &[ChangePoint], into: &mut Vec<f64
     }
 }
 
-/// A change of a piece that begins at point `start`, by the points of the series.
 fn placed(found: &ChangePoint, start: usize) -> LastingChange {
     LastingChange {
         at: start + found.at,

@@ -1,5 +1,5 @@
-//! Where a series breaks: two runs next to each other whose figures may not be set side by side. What lies on both sides of a break is
-//! never a change of the code.
+//! The breaks of a series: two successive runs whose figures may not be compared. A difference across a break is never a
+//! change of the code.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -33,10 +33,8 @@ pub struct V1BrokenField {
     pub after: String,
 }
 
-/// The name of the field for what the suite asked for.
 const SETTINGS: &str = "settings";
 
-/// Finds breaks.
 pub(super) struct BreakFinder<'t> {
     table: &'t TrendTable,
     dictionary: &'t Dictionary,
@@ -55,8 +53,8 @@ impl<'t> BreakFinder<'t> {
         Self { table, dictionary, match_key, strict: HashMap::new() }
     }
 
-    /// Every break of a series, in order. A fact that a run does not tell is as it was last told: a night on which one query failed
-    /// breaks nothing, and hides no break.
+    /// Every break of a series, in order. A fact that a run does not tell is as it was last told: a night on which one
+    /// query failed breaks nothing, and hides no break.
     pub(super) fn of(&mut self, series: &TrendSeries) -> Vec<V1Break> {
         let mut found = Vec::new();
         let mut known: HashMap<u32, u32> = HashMap::new();

@@ -1,9 +1,9 @@
-//! Whether a document of trends hangs together: one that somebody else wrote must not lead beyond its own lists.
+//! The consistency of a document of trends: one from elsewhere must not point beyond its own lists.
 
 use super::document::{SCHEMA_TRENDS, TrendsDocument, V1ChangePoint, V1Series};
 
 impl TrendsDocument {
-    /// Whether every place in it is one that there is. Error: what is not, as part of a sentence.
+    /// Checks that every index in it exists. Error: the one that does not, as part of a sentence.
     pub fn check(&self) -> Result<(), String> {
         if self.schema != SCHEMA_TRENDS {
             return Err(format!("its schema is not `{SCHEMA_TRENDS}`"));

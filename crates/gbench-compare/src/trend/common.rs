@@ -1,5 +1,5 @@
-//! Steps that most cases of a machine took between the same runs: one finding, and one of the machine or the toolchain before it is one of
-//! each case.
+//! Steps that most cases of a machine took between the same runs: one finding, and one of the machine or the toolchain
+//! before it is one of each case.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,6 @@ const LEAST_CASES: usize = 4;
 /// The share of the cases that a common step takes in.
 const LEAST_SHARE: f64 = 0.6;
 
-/// A series and its newest change.
 type Member<'d> = (&'d V1Series, &'d V1ChangePoint);
 
 /// One step of many series. There is at least one member.
@@ -24,14 +23,14 @@ pub struct CommonStep<'d> {
     /// Distinct cases of the members, and of all series of their branch and machine that were searched.
     pub cases: usize,
     pub searched: usize,
-    /// As of every member.
     pub worse: Option<bool>,
     /// Index of a run before which every member may have changed.
     pub run: usize,
 }
 
 impl<'d> CommonStep<'d> {
-    /// The common steps among the newest changes of series that `is_meant`, those with most cases first. No series is in two.
+    /// The common steps among the newest changes of series that `is_meant`, those with most cases first. No series is in
+    /// two.
     pub fn all(document: &'d TrendsDocument, is_meant: impl Fn(&V1Series) -> bool) -> Vec<Self> {
         let mut searched: BTreeMap<(&str, &str), BTreeSet<&CaseId>> = BTreeMap::new();
         let mut changed: BTreeMap<_, Vec<Member<'d>>> = BTreeMap::new();
@@ -119,7 +118,6 @@ mod tests {
     use gbench_model::test_support::case_id;
     use serde_json::{Value, from_value, json};
 
-    /// A series of one case with a change between the runs `from` and `to`.
     fn series(case: usize, steps: &[(u32, u32)]) -> Value {
         let points: Vec<Value> = (0..8).map(|run| json!({"run": run, "value": 1.0})).collect();
         let change = |(from, to): &(u32, u32)| {

@@ -12,7 +12,7 @@ use gbench_model::{Better, CaseId, RunId};
 
 pub const SCHEMA_TRENDS: &str = "gbench-ci/trends/v1";
 
-/// What `gbench-ci history --format json` prints.
+/// The output of `gbench-ci history --format json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -41,12 +41,12 @@ pub struct V1TrendRun {
     pub run_id: RunId,
     /// UTC, RFC 3339.
     pub started: String,
-    /// Full id; empty where the record says none.
+    /// Full id; empty where the record has none.
     pub commit: String,
     pub branch: String,
     /// Which machine of a matrix; empty for the only one.
     pub label: String,
-    /// What started it: `schedule`, `push`, `none`.
+    /// The event that started it: `schedule`, `push`, `none`.
     pub event: String,
     /// The gate's word for it.
     pub conclusion: Option<String>,
@@ -73,7 +73,7 @@ pub struct V1Series {
     pub drift: Option<V1Drift>,
     /// Standard deviation of a run about its level, relative, robust; absent of fewer than 5 points.
     pub noise: Option<f64>,
-    /// What can be said of its newest part.
+    /// The state of its newest part.
     pub state: SeriesState,
 }
 
@@ -102,21 +102,23 @@ pub struct V1ChangePoint {
     pub at: u32,
     pub from: u32,
     pub to: u32,
-    /// Commit of the last run that certainly lies before it; absent where none does. The same as `bad`: the code did not change.
+    /// Commit of the last run that certainly lies before it; absent where none does. The same as `bad`: the code did not
+    /// change.
     pub good: Option<String>,
     /// Commit of the first run that certainly lies after it.
     pub bad: Option<String>,
-    /// Level after / level before - 1, with its interval, nominally of 95 %: it holds the truth less often (docs/trend-evaluation.md).
+    /// Level after / level before - 1, with its interval, nominally of 95 %: it contains the truth less often
+    /// (docs/trend-evaluation.md).
     pub change: f64,
     pub low: f64,
     pub high: f64,
     /// Chance of one as clear, had nothing changed.
     pub p: f64,
-    /// Whether it is for the worse; absent where the metric has no better direction.
+    /// True if it is for the worse; absent where the metric has no better direction.
     pub worse: Option<bool>,
     /// The newest run brought it.
     pub new: bool,
-    /// What a person said of it; absent where nobody accepted it.
+    /// The acceptance by a person, if there is one.
     pub accepted: Option<V1AcceptedChange>,
 }
 
@@ -132,7 +134,7 @@ pub struct V1AcceptedChange {
     pub reason: String,
 }
 
-/// A slope that goes on.
+/// A continuing slope.
 #[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
@@ -198,7 +200,8 @@ impl TrendsDocument {
         }
     }
 
-    /// Puts a run behind the others. `figure`: its figure of a series, in the series' unit; a series without one is left out.
+    /// Puts a run behind the others. `figure`: its figure of a series, in the series' unit; a series without one is left
+    /// out.
     pub fn with_newest(mut self, run: V1TrendRun, figure: impl Fn(&V1Series) -> Option<f64>) -> Self {
         let number = self.runs.len() as u32;
         self.runs.push(run);
@@ -220,7 +223,7 @@ impl V1Series {
 }
 
 impl V1ChangePoint {
-    /// Whether the same commit ran on both sides, so that the code did not change.
+    /// True if the same commit ran on both sides, so that the code did not change.
     pub fn is_of_one_commit(&self) -> bool {
         self.good.is_some() && self.good == self.bad
     }

@@ -1,5 +1,5 @@
-//! A run's figures as a few bytes: a text that stood before is a number, a figure of a series is 16 bytes. For caches alone: the truth
-//! is the run, from which the bytes are made again when [`CACHE_VERSION`] changes.
+//! A run's figures as a few bytes: a text that occurred before is a number, a figure of a series is 16 bytes. For caches
+//! alone: the truth is the run, from which the bytes are made again when [`CACHE_VERSION`] changes.
 
 use std::collections::HashMap;
 
@@ -8,12 +8,13 @@ use serde::{Deserialize, Serialize};
 use super::run::{RunPoints, TrendRun};
 use gbench_model::{Better, CaseId};
 
-/// The form of the bytes and what the figures in them mean. Another one makes a cache void; a test holds the bytes of a record against it.
+/// The form of the bytes and what the figures in them mean. Another one makes a cache void; a test compares the bytes of
+/// a record with it.
 pub const CACHE_VERSION: &str = concat!("gbench-ci ", env!("CARGO_PKG_VERSION"), " trend cache 1");
 
-/// Why bytes cannot be read: they are no run of this version, or the runs before it were not read.
+/// The bytes are not a run of this version, or the runs before it were not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("these bytes are no run of a trend cache")]
+#[error("these bytes are not a run of a trend cache")]
 pub struct EncodingError;
 
 /// The texts and series of all runs that were encoded or decoded so far, in this order: a later run names them by number.
@@ -165,7 +166,6 @@ mod tests {
     use crate::trend::table::{SeriesFilter, TableBuilder};
     use gbench_model::test_support::case_id;
 
-    /// A run on the day of November, of cases whose figure is the day.
     fn run(day: u32, cases: &[&str], settings: &str) -> RunPoints {
         let point = |case: &&str| MetricPoint {
             case: case_id(case),

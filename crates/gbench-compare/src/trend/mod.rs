@@ -1,15 +1,15 @@
 //! Figures over commits: every case of a history as a series, what broke it, what changed it for good, and what drifts.
 //!
 //! ```text
-//! run        one run's figures, and what decides whether they may stand beside those before
+//! run        one run's figures, and the facts that decide whether they may be compared with earlier ones
 //! encoding   a run's figures as a few bytes, for a cache
 //! table      the figures of all runs, a column each case and metric
 //! breaks     where the machine or the settings changed between two runs
 //! analysis   change points, drift and noise of one series
 //! document   the public document
-//! check      whether a document hangs together
+//! check      the consistency of a document
 //! common     steps that most cases took at once
-//! open       what of it a person should hear of
+//! open       the findings for a person
 //! ```
 //!
 //! No I/O: `app` brings runs from a store or from a cache.

@@ -1,4 +1,4 @@
-//! What a history shows that a person should hear of: lasting changes for the worse and drifts that nobody accepted.
+//! The findings of a history for a person: lasting changes for the worse and drifts that were not accepted.
 
 use serde::{Deserialize, Serialize};
 
@@ -24,7 +24,7 @@ pub enum OpenFinding<'d> {
 /// The findings of several documents, in their order.
 #[derive(Clone, Debug, Default)]
 pub struct OpenTrends<'d> {
-    /// For the worse, shown by the newest run and by the ones before it, and accepted by nobody.
+    /// For the worse, shown by the newest run and by the ones before it, and not accepted.
     pub standing: Vec<OpenTrend<'d>>,
     /// Likewise, and the newest run is the first to show it: the next one may take it back.
     pub unconfirmed: Vec<OpenTrend<'d>>,
@@ -32,7 +32,7 @@ pub struct OpenTrends<'d> {
     pub withdrawn: Vec<OpenTrend<'d>>,
 }
 
-/// A finding as it was told, by which it is known again.
+/// A finding as it was reported, by which it is recognised again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ToldTrend {
@@ -94,7 +94,7 @@ impl<'d> OpenTrends<'d> {
         documents.into_iter().flat_map(|document| CommonStep::all(document, stands)).collect()
     }
 
-    /// Takes out of `standing` what a person has put aside.
+    /// Takes out of `standing` the findings that a person has dismissed.
     pub fn without(mut self, aside: &[ToldTrend]) -> Self {
         self.standing.retain(|open| !aside.iter().any(|told| open.is_told_by(told)));
         self
@@ -102,7 +102,6 @@ impl<'d> OpenTrends<'d> {
 }
 
 impl OpenTrend<'_> {
-    /// The run of a point of the series.
     pub fn run(&self, point: u32) -> Option<&V1TrendRun> {
         self.document.runs.get(self.series.points.get(point as usize)?.run as usize)
     }
@@ -118,7 +117,7 @@ impl OpenTrend<'_> {
         ToldTrend { series: digest(self.series), told }
     }
 
-    /// Whether it is what was told: the same step, or a drift that is less than twice as large as it was.
+    /// True for a finding that was reported: the same step, or a drift that is less than twice as large as it was.
     pub fn is_told_by(&self, told: &ToldTrend) -> bool {
         if told.series != digest(self.series) {
             return false;
@@ -136,13 +135,12 @@ impl OpenTrend<'_> {
 }
 
 impl ToldTrend {
-    /// Whether it was told of this series.
+    /// True if it was reported for this series.
     pub fn is_of(&self, series: &V1Series) -> bool {
         self.series == digest(series)
     }
 }
 
-/// The share in thousandths, at least one of them away from zero.
 fn per_mille(share: f64) -> i64 {
     let rounded = (share * 1000.0).round() as i64;
     if rounded == 0 { 1 } else { rounded }
@@ -167,7 +165,6 @@ mod tests {
         from_value(change).unwrap()
     }
 
-    /// Eight runs of one series.
     fn document(changes: Vec<V1ChangePoint>, drift: Option<V1Drift>) -> [TrendsDocument; 1] {
         let run = |number: u32| {
             json!({"run_id": format!("2026010{number}T000000.000Z-000001"), "event": "schedule", "label": "",
@@ -203,7 +200,6 @@ mod tests {
         }
     }
 
-    /// How many findings remain after the one in `before` was dismissed.
     fn left(before: &[TrendsDocument], now: &[TrendsDocument]) -> usize {
         let told = OpenTrends::of(before).standing[0].as_told();
         OpenTrends::of(now).without(&[told]).standing.len()

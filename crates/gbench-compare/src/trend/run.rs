@@ -1,4 +1,4 @@
-//! What one run gives to the series of its cases.
+//! The figures that one run adds to the series of its cases.
 
 use std::collections::BTreeMap;
 
@@ -17,13 +17,13 @@ pub struct TrendRun {
     pub run_id: RunId,
     /// UTC, RFC 3339.
     pub started: String,
-    /// Full id; empty where the record says none.
+    /// Full id; empty where the record has none.
     pub commit: String,
     /// The branch that was measured, or the name under which a folder keeps the record.
     pub branch: String,
     /// Which machine of a matrix; empty for the only one.
     pub label: String,
-    /// What started the run: `schedule`, `push`, `none`.
+    /// The event that started the run: `schedule`, `push`, `none`.
     pub event: String,
     /// The gate's word for it; absent where it was only measured.
     pub conclusion: Option<String>,
@@ -49,17 +49,17 @@ pub struct MetricPoint {
     pub better: Option<Better>,
     /// The gate judges by it.
     pub judged: bool,
-    /// What the suite asked for: figures of other settings are of another piece of the series.
+    /// The suite's settings: figures of other settings are of another piece of the series.
     pub settings: String,
     /// In the metric's unit: the geometric mean of its processes' medians.
     pub value: f64,
-    /// Half the width of the 95 % interval of the value, as a logarithm, by Student's t over the processes of this run alone. Runs
-    /// differ by more. NaN of one process, or where a value has no logarithm.
+    /// Half the width of the 95 % interval of the value, as a logarithm, by Student's t over the processes of this run
+    /// alone. Runs differ by more. NaN of one process, or where a value has no logarithm.
     pub half_width: f32,
 }
 
 impl RunPoints {
-    /// The figures of a record; `run` says where in its series it stands. `quantiles` is shared by all runs.
+    /// The figures of a record; `run` has its place in the series. `quantiles` is shared by all runs.
     pub fn of(run: TrendRun, record: &RunRecord, quantiles: &mut TQuantiles) -> Self {
         let facts = machine_facts(record).into_iter().filter(|(_, fact)| fact.is_known);
         let mut it = Self {

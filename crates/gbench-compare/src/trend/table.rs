@@ -6,7 +6,7 @@ use super::encoding::{DecodedRun, Dictionary};
 use super::run::TrendRun;
 use gbench_model::{Better, CaseId};
 
-/// What a series is of. Branches and machines are kept apart.
+/// The identity of a series. Branches and machines are kept apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SeriesId {
     pub case: CaseId,
@@ -21,7 +21,6 @@ pub struct SeriesId {
 pub struct TrendPoint {
     pub value: f64,
     pub half_width: f32,
-    /// Index of the run in [`TrendTable::runs`].
     pub run: u32,
 }
 
@@ -29,11 +28,9 @@ pub struct TrendPoint {
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrendSeries {
     pub id: SeriesId,
-    /// As the newest run has it.
     pub better: Option<Better>,
     /// The gate judges by it, as the newest run has it.
     pub judged: bool,
-    /// In order of the runs' starts.
     pub points: Vec<TrendPoint>,
     /// A text of the dictionary: what the suite asked for.
     settings: PerRun,
@@ -78,10 +75,9 @@ pub struct TrendTable {
     pub series: Vec<TrendSeries>,
     /// Cases of the newest run of each branch and machine that it has no figure of, each with the word of its outcome.
     pub unmeasured: Vec<(SeriesId, String)>,
-    /// By number: the facts of a machine, by numbers of texts.
     machines: Vec<Vec<(u32, u32)>>,
     machine_of: Vec<u32>,
-    /// Whether the run is of the newest commit of its branch and machine: shards of one night are several runs.
+    /// True for a run of the newest commit of its branch and machine: shards of one night are several runs.
     is_newest: Vec<bool>,
 }
 
@@ -93,22 +89,17 @@ pub struct TableBuilder<'f> {
     expected: usize,
     table: TrendTable,
     machines: HashMap<Vec<(u32, u32)>, u32>,
-    /// By branch and label.
     stream_numbers: HashMap<(String, String), usize>,
     streams: Vec<Stream>,
     unmeasured: Vec<Vec<(u32, u32)>>,
     stream_of: Vec<usize>,
-    /// Columns by stream and the numbers of case, metric and unit.
     columns: HashMap<(usize, u32, u32, u32), u32>,
 }
 
-/// The runs of a branch on a machine.
 struct Stream {
     branch: String,
     label: String,
-    /// Of each series of the dictionary.
     places: Vec<Place>,
-    /// The run that started last.
     newest: usize,
 }
 
@@ -136,12 +127,10 @@ impl<'f> TableBuilder<'f> {
         }
     }
 
-    /// The dictionary by which runs are encoded and decoded.
     pub fn dictionary(&mut self) -> &mut Dictionary {
         &mut self.dictionary
     }
 
-    /// Takes in a run that the dictionary has encoded or decoded.
     pub fn push(&mut self, run: DecodedRun) {
         if !(self.filter.run)(&run.run) {
             return;
@@ -164,7 +153,6 @@ impl<'f> TableBuilder<'f> {
         self.table.runs.push(run.run);
     }
 
-    /// The stream of a run, which may be its newest.
     fn stream(&mut self, run: &TrendRun, number: usize) -> usize {
         let next = self.streams.len();
         let key = (run.branch.clone(), run.label.clone());
@@ -210,7 +198,7 @@ impl<'f> TableBuilder<'f> {
                 id,
                 better: None,
                 judged: true,
-                // Of several branches or machines each has but a part of the runs.
+                // With several branches or machines each has but a part of the runs.
                 points: Vec::with_capacity(if stream == 0 { self.expected } else { 0 }),
                 settings: PerRun::default(),
                 entries: PerRun::default(),
@@ -256,7 +244,6 @@ impl<'f> TableBuilder<'f> {
 }
 
 impl TrendTable {
-    /// Runs by their start, and every column after them.
     fn sort(&mut self) {
         self.series.retain(|series| !series.points.is_empty());
         if self.runs.is_sorted_by(|one, other| one.run_id <= other.run_id) {
@@ -287,7 +274,7 @@ impl TrendTable {
         self.machine_of[run as usize]
     }
 
-    /// Whether the newest commit of its branch and machine has a figure of the series.
+    /// True if the newest commit of its branch and machine has a figure of the series.
     pub fn is_current(&self, series: &TrendSeries) -> bool {
         series.points.last().is_some_and(|point| self.is_newest[point.run as usize])
     }
@@ -299,7 +286,6 @@ impl TrendTable {
 }
 
 impl TrendSeries {
-    /// What the suite asked for in a run, as a text of the dictionary.
     pub(super) fn settings(&self, run: u32) -> u32 {
         self.settings.of(run)
     }

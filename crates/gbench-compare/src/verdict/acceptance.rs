@@ -1,9 +1,9 @@
-//! Rows that a person accepts: slower, or gone, by so much and no more. What was measured stays as it is; an acceptance
-//! only takes the row out of what follows from it.
+//! Rows that a person accepts: slower, or gone, by so much and no more. The measured figures stay as they are; an
+//! acceptance only takes the row out of the conclusion and the exit code.
 //!
-//! A slowdown is accepted up to the upper end of the interval that was shown, and to twice itself at most: an interval that says next to
-//! nothing must not let everything pass. A later measurement of the same row, of the next push or of the night after the merge, is
-//! covered while its own slowdown does not lie beyond that.
+//! A slowdown is accepted up to the upper end of the interval that was shown, and to twice itself at most: a very wide
+//! interval must not let everything pass. A later measurement of the same row, of the next push or of the night after the
+//! merge, is covered while its own slowdown is not beyond that.
 
 use std::collections::BTreeSet;
 
@@ -37,7 +37,7 @@ pub struct AcceptanceLedger {
     pub gate: String,
     /// Number of the pull request.
     pub pull: u64,
-    /// The last one tells what counts.
+    /// The last one decides.
     pub decisions: Vec<AcceptanceDecision>,
 }
 
@@ -47,7 +47,7 @@ pub struct AcceptanceLedger {
 #[serde(deny_unknown_fields)]
 pub struct AcceptanceDecision {
     pub kind: DecisionKind,
-    /// Number of the comment that holds the command.
+    /// Number of the comment with the command.
     pub comment: u64,
     /// Login of its author.
     pub by: String,
@@ -73,7 +73,7 @@ pub enum DecisionKind {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct AcceptedRow {
-    /// Of the machine; empty for the only one.
+    /// The machine's label; empty for the only one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub label: String,
     pub case: CaseId,
@@ -82,7 +82,8 @@ pub struct AcceptedRow {
     pub finding: AcceptedFinding,
 }
 
-/// How a row is worse. Only this can be accepted: a benchmark that failed, or of which nothing could be decided, is not slower.
+/// How a row is worse. Only this can be accepted: a benchmark that failed, or of which nothing could be decided, is not
+/// slower.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(tag = "is", rename_all = "snake_case", deny_unknown_fields)]
@@ -116,7 +117,7 @@ impl AcceptedFinding {
     }
 }
 
-/// One row that stands accepted, and by whose word.
+/// One accepted row, and the person who accepted it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StandingAcceptance {
     pub pull: u64,
@@ -138,7 +139,7 @@ impl AcceptanceLedger {
         Self { schema: SCHEMA_ACCEPTANCES.into(), gate: gate.to_owned(), pull, decisions: Vec::new() }
     }
 
-    /// What counts now: of each row the last decision.
+    /// The last decision on each row.
     pub fn standing(&self) -> Vec<StandingAcceptance> {
         let mut standing: Vec<StandingAcceptance> = Vec::new();
         for decision in &self.decisions {
@@ -178,13 +179,12 @@ pub struct LandedDecision {
     pub decision: AcceptanceDecision,
 }
 
-/// A red row of a verdict about which somebody has decided.
+/// A red row of a verdict about which a person has decided.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DecidedRow {
     pub label: String,
     pub case: CaseId,
     pub metric: String,
-    /// How it is worse now.
     pub finding: AcceptedFinding,
     /// At least one; several where several pull requests made it slower.
     pub acceptances: Vec<StandingAcceptance>,
@@ -196,16 +196,14 @@ impl DecidedRow {
     }
 }
 
-/// What acceptances make of a verdict.
+/// The effect of acceptances on a verdict.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AppliedAcceptances {
-    /// No worse than was accepted.
     pub covered: Vec<DecidedRow>,
-    /// Worse than was accepted, or in another way.
     pub exceeded: Vec<DecidedRow>,
 }
 
-/// Holds the red rows of a verdict against what was accepted. `standing`: what counts for a machine's part of it.
+/// Compares the red rows of a verdict with the acceptances. `standing`: those that apply to a machine's part of it.
 pub fn apply_acceptances(
     merged: &Merged,
     standing: impl Fn(&Group) -> Vec<StandingAcceptance>,
@@ -275,8 +273,8 @@ impl AppliedAcceptances {
         self.covered.iter().any(|decided| decided.is(label, row))
     }
 
-    /// The verdict as it counts: rows that are covered stand as unchanged, and cases that are rightly gone do not stand in it at
-    /// all. Nothing else in it is judged more leniently, and what is shown is the verdict itself.
+    /// The verdict for the conclusion: covered rows are unchanged in it, and cases that are rightly gone are left out.
+    /// Nothing else is judged more leniently, and reports show the verdict itself.
     pub fn settled(&self, merged: &Merged) -> Merged {
         if self.covered.is_empty() {
             return merged.clone();
@@ -300,7 +298,7 @@ impl AppliedAcceptances {
         }
         verdict.counts = counts(&verdict.rows);
         let (conclusion, exits) = derived(&verdict);
-        // Which of the possible codes it is, the document does not say: the gravest.
+        // The document leaves several codes possible: the most severe is taken.
         let exit = exits.into_iter().fold(Exit::Pass, Exit::most_severe);
         let has_gap =
             verdict.warning_codes.iter().any(|warning| matches!(warning, Warning::MissingPart { .. }));

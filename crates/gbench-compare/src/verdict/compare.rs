@@ -34,8 +34,8 @@ use crate::wording::warning::Warning;
 
 /// Compares head with base without knowing any stored session: [`compare_with`] an empty history.
 ///
-/// The conclusion says what is the case, the exit code what follows from it under the policy. From the strongest
-/// down, the first that applies gives the exit code:
+/// The conclusion describes the result, the exit code is its consequence under the policy. From the strongest down, the
+/// first that applies gives the exit code:
 ///
 /// | what is the case | exit code |
 /// |---|---|
@@ -50,13 +50,13 @@ use crate::wording::warning::Warning;
 /// | a row is inconclusive | 3, if `inconclusive_fails` |
 /// | none of these | 0 |
 ///
-/// Errors: a case that stands twice in a record; an error rate or threshold in the policy that cannot be followed.
+/// Errors: a case that is in a record twice; an error rate or threshold in the policy that cannot be followed.
 pub fn compare(base: &SideInput, head: &SideInput, policy: &Policy) -> Result<VerdictDocument> {
     compare_with(&History::default(), base, head, policy)
 }
 
-/// [`compare`] with the base's control: by the rule of the rounds where the records are the sides of one comparison, else as
-/// [`compare_with`] no history.
+/// [`compare`] with the base's control: by the rule of the rounds where the records are the sides of one comparison, else
+/// as [`compare_with`] no history.
 pub fn compare_sides(
     base: &SideInput,
     head: &SideInput,
@@ -66,8 +66,8 @@ pub fn compare_sides(
     compare_all(&History::default(), base, head, control, policy)
 }
 
-/// [`compare`] with what stored records say of the past. Records that are no sides of one comparison in rounds are judged by
-/// `process-welch-holm-3` within one session, or where policy asks for no history; else by `process-session-2`.
+/// [`compare`] with what stored records say of the past. Records that are no sides of one comparison in rounds are judged
+/// by `process-welch-holm-3` within one session, or where policy asks for no history; else by `process-session-2`.
 pub fn compare_with(
     history: &History,
     base: &SideInput,
@@ -117,7 +117,6 @@ fn doubtful(side: Side, input: &SideInput) -> Vec<DoubtfulCase> {
     signs.map(|(case, sign)| DoubtfulCase { side, case: case.id.clone(), sign: sign.clone() }).collect()
 }
 
-/// The one suite file that both sides were measured with.
 fn common_suite<'r>(side: &SideInput<'r>) -> Option<&'r CommonSuite> {
     side.record.comparison.as_ref()?.suite_file.as_ref()
 }
@@ -140,7 +139,7 @@ pub fn compare_by(
     let (mut tested, mut in_the_dark) = (0, false);
     let mut rounds = None;
     if comparable {
-        // Files of other programs that give the same figures are no run that was measured once.
+        // Files of other programs with the same figures are not one run.
         let same_run = base.record.run_id == head.record.run_id && base.record.ingested.is_none();
         let speedups =
             if rule.judges_pairs() { Speedups::of(&pairs, rule.over_rounds()) } else { Speedups::default() };
@@ -153,7 +152,7 @@ pub fn compare_by(
             prepared.open.iter().zip(&prepared.evidence).zip(output.decisions)
         {
             let Some(index) = index else { continue };
-            // What is counted and never varies is known, and may fall to next to nothing.
+            // Counts that never vary are exact, and may fall to next to nothing.
             if (!evidence.exact || decision.tested) && !rule.believes_any_change() {
                 flag_the_impossible(&mut decision);
             }
@@ -213,7 +212,6 @@ pub fn compare_by(
         Reproduce::Command(command) => (command.clone(), Vec::new()),
     };
     let (warnings, warning_codes) = warnings.into_iter().map(Warning::coded).unzip();
-    // A run against itself differs in nothing, which is no sample of noise.
     let noise = device_code_rows::noise(&rows).filter(|_| base.record.run_id != head.record.run_id);
     let mut document = VerdictDocument {
         schema: SCHEMA_VERDICT.to_owned(),
@@ -252,7 +250,7 @@ pub fn compare_by(
     Ok(document)
 }
 
-/// What the rule says of the cycles, by case: a comparison of its own, of which nothing else is kept.
+/// The rule's verdict on the cycles, by case: a separate comparison, of which nothing else is kept.
 fn in_cycles(
     rule: &dyn Rule,
     base: &SideInput,
@@ -266,12 +264,11 @@ fn in_cycles(
     Ok(if has_cases { cycles::by_case(compare_by(rule, &base, &head, policy)?.rows) } else { HashMap::new() })
 }
 
-/// Takes back an improvement that no program makes, and says so of a slowdown of that size, which stays what it is.
 fn flag_the_impossible(decision: &mut RowDecision) {
     let Some(change) = &decision.change else { return };
     match decision.verdict {
         Verdict::Improved | Verdict::Unchanged | Verdict::Inconclusive if change.is_impossible() => {
-            // A share so close to nothing that its inverse is no number is still one of more than a million.
+            // A share so close to zero that its inverse is infinite is still one of more than a million.
             let times = (1.0 / (1.0 + change.slowdown)).min(f64::MAX);
             decision.reason = Some(Reason::ImpossiblyBetter { times });
             decision.next = Some(Advice::CheckTheWork {});
@@ -285,7 +282,6 @@ fn flag_the_impossible(decision: &mut RowDecision) {
     }
 }
 
-/// Where the change that made a case worse is to be found. `differences`: fields of the machines that the report lists.
 fn look_for_the_cause(base: &RunRecord, head: &RunRecord, differences: usize) -> Advice {
     let commit = |record: &RunRecord| {
         let git = record.manifest.git.known()?;
@@ -293,7 +289,6 @@ fn look_for_the_cause(base: &RunRecord, head: &RunRecord, differences: usize) ->
         Some((commit, git.dirty.any()))
     };
     match (commit(base), commit(head)) {
-        // A working tree against its own commit: no commit holds the change.
         (Some((base, false)), Some((head, true))) if base == head => Advice::ReadDiff { commit: base },
         (Some((base, _)), Some((head, _))) if base != head => Advice::ReadLog { base, head },
         _ => Advice::LookForChange { differences: differences as u32 },
@@ -316,7 +311,6 @@ fn side_summary(side: &SideInput) -> SideSummary {
     }
 }
 
-/// GPU models, each with its number; the CPU model where there is no GPU.
 fn machine(manifest: &Manifest) -> String {
     let mut models: Vec<(String, usize)> = Vec::new();
     for gpu in manifest.gpu.known().into_iter().flat_map(|gpus| &gpus.devices) {

@@ -1,5 +1,5 @@
-//! Conclusions from rows: their order, their counts, one conclusion and one exit code. The same code for a comparison, for
-//! several that become one, and for a document from elsewhere.
+//! Conclusions from rows: their order, their counts, one conclusion and one exit code. The same code for a comparison,
+//! for several that become one, and for a document from elsewhere.
 
 use std::collections::BTreeMap;
 
@@ -16,15 +16,14 @@ use crate::evidence::samples::is_instructions;
 use crate::evidence::scale::sign;
 use crate::wording::reason::Reason;
 
-/// What policy makes of gaps and doubts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FailurePolicy {
     pub inconclusive_fails: bool,
     pub failed_fails: bool,
-    /// A row that is probably worse, impossible or far noisier than base is never passed over, nor that no time was decided. Not so under the rule
-    /// `seq-e`, whose stored verdicts keep their exit code.
+    /// A row that is probably worse, impossible or far noisier than base is never passed over, nor that no time was
+    /// decided. Not so under the rule `seq-e`, whose stored verdicts keep their exit code.
     pub doubt_fails: bool,
-    /// A commit was compared with itself for want of another: nothing is decided about it, whatever the rows say.
+    /// A commit was compared with itself for want of another: nothing is decided about it, whatever its rows.
     pub no_reference: bool,
 }
 
@@ -91,8 +90,8 @@ pub(crate) fn conclude(
     (conclusion, exit)
 }
 
-/// Not decided, and all of its range lies beyond the threshold on the worse side: only the evidence is short.
-/// Of a row without a relative change, which is judged by an absolute difference: the difference itself.
+/// Not decided, and all of its range lies beyond the threshold on the worse side: only the evidence is short. For a row
+/// that is judged by an absolute difference, the difference itself is used.
 pub(crate) fn is_probably_worse(row: &Row) -> bool {
     let beyond = match (&row.change, row.margin) {
         (Some(change), _) => change.low > row.threshold,
@@ -109,28 +108,26 @@ pub(crate) fn worse_by(row: &Row) -> Option<f64> {
     Some(sign(row.better?) * difference)
 }
 
-/// A row without a decision that must not pass for a green one.
 fn is_suspicious(row: &Row) -> bool {
     let impossible =
         row.verdict == Verdict::Inconclusive && row.change.as_ref().is_some_and(Change::is_impossible);
     impossible || is_probably_worse(row) || varies_more(row)
 }
 
-/// Not decided, and head varies far more than base.
 pub(crate) fn varies_more(row: &Row) -> bool {
     matches!(row.why, Some(Reason::HeadVariesMore { .. }))
 }
 
-/// Times, rates or counts of instructions were compared, and not one of them was decided: rows that come along by themselves,
-/// such as memory and errors, say nothing of what was measured.
+/// Times, rates or counts of instructions were compared, and not one of them was decided: rows that come along by
+/// themselves, such as memory and errors, say nothing of what was measured.
 pub(crate) fn no_time_decided(rows: &[Row]) -> bool {
     let is_work = |row: &&Row| is_speed(row) || is_instructions(&row.case, &row.unit);
     let compared: Vec<&Row> = rows.iter().filter(|row| was_compared(row)).filter(is_work).collect();
     !compared.is_empty() && compared.iter().all(|row| row.verdict == Verdict::Inconclusive)
 }
 
-/// Whether a row says how fast head is: a time, a rate, or another figure of the work that is no size, no energy and no error of its
-/// result. How a pair compares is no speed of head.
+/// True if a row shows the speed of head: a time, a rate, or another figure of the work except a size, an energy and an
+/// error of its result. The speedup of a pair is not a speed of head.
 pub fn is_speed(row: &Row) -> bool {
     let is_size = is_counted(&row.unit) || direction_of_unit(&row.unit) == Some(Better::Lower);
     (is_time(&row.unit) || !is_size)
@@ -183,8 +180,8 @@ pub(crate) fn derived(document: &VerdictDocument) -> (Conclusion, Vec<Exit>) {
         Some(_) => vec![exit, of(true).1],
         None => vec![exit],
     };
-    // Versions before passed over what is probably worse in stored records, and everywhere that no time was decided; their
-    // verdicts name the same rule.
+    // Versions before passed over what is probably worse in stored records, and everywhere that no time was decided;
+    // their verdicts name the same rule.
     if document.method.rounds.is_none() || !document.rows.iter().any(is_suspicious) {
         let lenient = FailurePolicy { doubt_fails: false, ..failure_policy };
         exits.push(conclude(comparable, &document.rows, false, lenient).1);
@@ -192,14 +189,13 @@ pub(crate) fn derived(document: &VerdictDocument) -> (Conclusion, Vec<Exit>) {
     (conclusion, exits)
 }
 
-/// Holds what a verdict says of itself against its rows. Errors: what does not follow from them, in one sentence without
-/// a period.
+/// Checks a verdict against its rows. Errors: the first contradiction, in one sentence without a period.
 pub fn check_consistency(document: &VerdictDocument) -> Result<(), String> {
     let (conclusion, exits) = derived(document);
     check_says(document, conclusion, &exits)
 }
 
-/// Whether a verdict says this conclusion and one of these exit codes, of which the first is named where it does not.
+/// Checks that a verdict has this conclusion and one of these exit codes; the error names the first of them.
 pub(crate) fn check_says(
     document: &VerdictDocument,
     conclusion: Conclusion,
@@ -209,15 +205,18 @@ pub(crate) fn check_says(
         return Err("its counts are not those of its rows".into());
     }
     if document.conclusion != conclusion {
-        return Err(format!("its rows give {conclusion:?}, and it says {:?}", document.conclusion));
+        return Err(format!("its rows give {conclusion:?}, and the verdict has {:?}", document.conclusion));
     }
     match Exit::from_repr(document.exit_code) {
         Some(exit) if exits.contains(&exit) => Ok(()),
-        _ => Err(format!("its rows give exit code {}, and it says {}", exits[0].code(), document.exit_code)),
+        _ => Err(format!(
+            "its rows give exit code {}, and the verdict has {}",
+            exits[0].code(),
+            document.exit_code
+        )),
     }
 }
 
-/// Whether both sides of a row were set against each other.
 pub(crate) fn was_compared(row: &Row) -> bool {
     use Verdict::{Improved, Inconclusive, Regressed, Unchanged};
     matches!(row.verdict, Regressed | Improved | Unchanged | Inconclusive)

@@ -54,7 +54,7 @@ pub struct VerdictDocument {
     /// Cases that ended well and perhaps measured nothing; `warnings` tells of them, too.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub nothing_measured: Vec<DoubtfulCase>,
-    /// What became of the device code of cases that say what theirs is, by case. It decides nothing.
+    /// The device code of the cases for which it is known. It decides nothing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub device_code: Vec<CaseCode>,
     /// How far times lie apart whose device code is the same. Absent where there is none.
@@ -68,7 +68,7 @@ pub struct VerdictDocument {
     /// earlier versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub replays: Vec<RunId>,
-    /// The evidence itself, where the document is to stand alone; reports do not look at it.
+    /// The evidence itself, where the document is to be self-contained; reports do not use it.
     pub records: Option<Box<Records>>,
 }
 
@@ -81,7 +81,7 @@ pub struct ProfiledCase {
     /// Without metrics that are no figure, which the record has. `reports` are from the side's run folder.
     pub base: Profile,
     pub head: Profile,
-    /// What moved most comes first. Empty unless both were taken.
+    /// The figures that moved most come first. Empty unless both were taken.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub moved: Vec<MovedFigure>,
 }
@@ -104,12 +104,11 @@ pub struct DoubtfulCase {
 pub struct Records {
     pub base: RunRecord,
     pub head: RunRecord,
-    /// What the stored runs said, where the rule asked them.
+    /// The figures of the stored runs, where the rule uses them.
     pub history: Option<History>,
 }
 
 impl VerdictDocument {
-    /// The rows that changed, by case and metric.
     pub fn changed_rows(&self) -> impl Iterator<Item = (&CaseId, &str)> {
         let changed = |row: &&Row| matches!(row.verdict, Verdict::Regressed | Verdict::Improved);
         self.rows.iter().filter(changed).map(|row| (&row.case, row.metric.as_str()))
@@ -162,15 +161,16 @@ pub struct Method {
     pub rounds: Option<RoundsMethod>,
     /// Present where the two sides are of different sessions, and the rule asks the past how much those differ.
     pub sessions: Option<Sessions>,
-    /// Present where a commit was compared with itself because nothing was found to judge it against, and what was missing.
+    /// Present where a commit was compared with itself because nothing was found to judge it against, and what was
+    /// missing.
     pub no_reference: Option<NoReference>,
-    /// Present where both sides were measured with one suite file instead of their own.
+    /// Present where both sides were measured with one common suite file.
     pub suite_file: Option<CommonSuite>,
-    /// Whether what was started ran in sandboxes; absent where that was not recorded.
+    /// The use of sandboxes; absent where that was not recorded.
     pub sandbox: Option<SandboxState>,
 }
 
-/// What the rule took from stored sessions.
+/// The stored sessions that the rule used.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -181,7 +181,7 @@ pub struct Sessions {
     pub runs: u32,
 }
 
-/// What is true of a comparison in rounds as a whole.
+/// The parameters and checks of a comparison in rounds as a whole.
 #[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
@@ -198,7 +198,8 @@ pub struct RoundsMethod {
     pub alpha_programs: Option<f64>,
     /// Rounds after which an open case is inconclusive.
     pub most_rounds: u32,
-    /// Rows that share `alpha`: those that the screen left open; from `seq-e-3` on all but those that exact values show unchanged.
+    /// Rows that share `alpha`: those that the screen left open; from `seq-e-3` on all but those that exact values show
+    /// unchanged.
     #[serde(rename = "suspects")]
     pub candidates: u32,
     /// Seed of the order in which sides went first.
@@ -244,14 +245,14 @@ impl Change {
         }
     }
 
-    /// Whether the interval says anything: one that reaches from a hundredth to a hundred times does not.
+    /// False if the interval is useless: one that reaches from a hundredth to a hundred times.
     pub fn is_known(&self) -> bool {
         const HUNDREDTH: f64 = -0.99;
         const HUNDRED_TIMES: f64 = 99.0;
         self.low > HUNDREDTH || self.high < HUNDRED_TIMES
     }
 
-    /// Better by more than `IMPOSSIBLE` times. Of something that reaches zero or less nothing is said.
+    /// Better by more than `IMPOSSIBLE` times. Never true of a metric that reaches zero or less.
     pub fn is_impossible(&self) -> bool {
         self.ratio > 0.0 && self.slowdown < 1.0 / Self::IMPOSSIBLE - 1.0
     }
@@ -289,7 +290,7 @@ pub struct Row {
     pub verdict: Verdict,
     /// Why, in one sentence; empty for plain unchanged rows.
     pub reason: String,
-    /// What to do about it; empty where nothing is.
+    /// The next step; empty where there is none.
     pub next: String,
     /// `reason` as a value: a code and its figures. Absent where there is nothing to explain, and in documents of earlier
     /// versions.
@@ -308,24 +309,25 @@ pub struct Row {
     pub sequence: Option<Sequence>,
     /// Of executed instructions that changed: the verdict of the same case's time, which they do not stand for.
     pub time_verdict: Option<Verdict>,
-    /// Of a GPU's time that is red or open, where the clocks were not locked: what its cycles say by the same rule. It decides nothing.
+    /// For a GPU's time that is red or open, where the clocks were not locked: the verdict on its cycles by the same
+    /// rule. It decides nothing.
     pub in_cycles: Option<RowCycles>,
-    /// Of the speedup of a pair that changed: what became of each member's own figure.
+    /// For the speedup of a pair that changed: the change of each member's own figure.
     pub pair: Option<PairShift>,
-    /// What became of the case's device code, which `device_code` of the document tells in full.
+    /// The state of the case's device code; `device_code` of the document has the details.
     pub device_code: Option<CodeState>,
-    /// What was sampled of the machine while its processes ran, of rows that are not plainly unchanged.
+    /// Samples of the machine while its processes ran, for rows that are not plainly unchanged.
     pub telemetry: Option<Box<RowTelemetry>>,
 }
 
-/// What was sampled of the GPU while both sides of a row were measured.
+/// Samples of the GPU while both sides of a row were measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct RowTelemetry {
     pub base: SideTelemetry,
     pub head: SideTelemetry,
-    /// What of it may explain the row.
+    /// The findings that may explain the row.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<TelemetryRemark>,
 }
@@ -338,7 +340,7 @@ pub struct RowTelemetry {
 pub struct SideTelemetry {
     /// Processes that were sampled.
     pub processes: u32,
-    /// Of these, those of which a clock is known.
+    /// Those of them with a known clock.
     pub clocked: u32,
     /// MHz: of each process the mean of its samples.
     pub sm_clock: Option<f64>,
@@ -352,7 +354,7 @@ pub struct SideTelemetry {
     pub gaps: u32,
 }
 
-/// What was sampled and may explain a row; processes are counted by side.
+/// A finding that may explain a row; processes are counted by side.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
@@ -361,15 +363,15 @@ pub enum TelemetryRemark {
     LowerClock { side: Side, share: f64, base_mhz: f64, head_mhz: f64 },
     /// The power limit held the clocks down, on one side more often than on the other.
     PowerCap { base: u32, head: u32 },
-    /// A process of somebody else was on the GPU.
+    /// Another user's process was on the GPU.
     OtherProcess { gpu: u32, process: ForeignProcess, base: u32, head: u32 },
-    /// The gate did not get a calm GPU before the process.
+    /// The GPU was not idle before the process.
     NotCalm { base: u32, head: u32 },
     /// The GPU did not answer.
     Gaps { base: u32, head: u32 },
 }
 
-/// What the cycles of a case say beside its time.
+/// The verdict on the cycles of a case, in addition to its time.
 #[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
@@ -400,7 +402,7 @@ pub struct MemberShift {
 }
 
 impl Row {
-    /// Of the row of a program as a whole: the case that changed most clearly.
+    /// For the row of a program as a whole: the case that changed most clearly.
     pub fn likeliest(&self) -> Option<&str> {
         match &self.why {
             Some(Reason::ProgramWorse { likeliest, .. }) => Some(likeliest),
@@ -408,12 +410,12 @@ impl Row {
         }
     }
 
-    /// The end of the trace of what broke: the head's before the base's.
+    /// The end of the failure's trace: the head's before the base's.
     pub fn trace(&self) -> Option<&str> {
         [&self.head, &self.base].into_iter().flatten().find_map(|side| side.trace.as_deref())
     }
 
-    /// The values of base and head that are shown beside the change.
+    /// The values of base and head that are shown next to the change.
     pub fn centres(&self) -> [Option<f64>; 2] {
         let shown = |side: &RowSide| side.change_centre.or(side.centre);
         [&self.base, &self.head].map(|side| side.as_ref().and_then(shown))
@@ -425,7 +427,7 @@ impl Row {
     }
 }
 
-/// What the rounds showed of one row.
+/// The evidence of the rounds for one row.
 #[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
@@ -437,15 +439,16 @@ pub struct Sequence {
     pub min_effect: f64,
     /// Standard deviation of the difference in one round, over those rounds.
     pub noise: f64,
-    /// log10 of the e-value against "not worse than `min_effect`", over the rounds after the screen; from `seq-e-3` on over all.
+    /// log10 of the e-value against "not worse than `min_effect`", over the rounds after the screen; from `seq-e-3` on
+    /// over all.
     pub log10_worse: f64,
     /// Likewise against "not better".
     pub log10_better: f64,
     /// log10 of the e-value that a red needs.
     pub log10_needed: f64,
-    /// Of a red row: the slowdown is at least this, for the whole suite at once, with `1 - alpha`.
+    /// For a red row: the slowdown is at least this, for the whole suite at once, with `1 - alpha`.
     pub at_least: Option<f64>,
-    /// Of an inconclusive row: further rounds that would probably decide it.
+    /// For an inconclusive row: further rounds that would probably decide it.
     pub more_rounds: Option<u32>,
 }
 
@@ -459,11 +462,11 @@ pub struct RowSide {
     /// Processes with complete samples.
     pub processes: u32,
     pub samples: u64,
-    /// What stands for this side, in the metric's unit: the geometric mean of the processes' medians, so that the
-    /// change is the ratio of the two; their plain median where one of them is not above zero.
+    /// The centre of this side, in the metric's unit: the geometric mean of the processes' medians, so that the change is
+    /// the ratio of the two; their plain median where one of them is not above zero.
     pub centre: Option<f64>,
-    /// What stands for this side beside the change, where that is not `centre`: the mean of the rounds that the change is of, each placed by
-    /// the middle half of its samples, geometric where all are above zero.
+    /// The centre of this side that belongs to the change, where that is not `centre`: the mean of the rounds of the
+    /// change, each placed by the middle half of its samples, geometric where all are above zero.
     pub change_centre: Option<f64>,
     /// Sample standard deviation of the logarithms of the processes' medians: relative spread.
     pub spread: Option<f64>,

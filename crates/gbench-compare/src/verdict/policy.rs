@@ -41,18 +41,19 @@ pub struct Policy {
     pub inconclusive_fails: bool,
     /// Missing, failed or invalid rows make the exit code 4.
     pub failed_fails: bool,
-    /// A row that is probably worse, or whose change is impossible, makes the exit code 3, and so does that no time was decided.
+    /// A row that is probably worse, or whose change is impossible, makes the exit code 3, and so does that no time was
+    /// decided.
     pub doubt_fails: bool,
     /// Stored sessions that a comparison of different runs needs before a row may be green; 0: judged by processes
     /// alone, as within one session.
     pub sessions: u32,
-    /// From the command line: stands above every declared threshold.
+    /// From the command line: it overrides every declared threshold.
     pub threshold: Option<f64>,
     /// Strictness by field; fields that are not named keep that of `model::MATCH_FIELDS`, and all others are
     /// annotated. `tools` speaks for every `tools.nvcc` that is not named itself.
     pub match_key: BTreeMap<String, Strictness>,
     pub reproduce: Reproduce,
-    /// What was missing, where a commit was compared with itself for want of another.
+    /// The missing reference, where a commit was compared with itself.
     pub no_reference: Option<NoReference>,
 }
 
@@ -96,7 +97,7 @@ impl Policy {
         }
     }
 
-    /// What a row asks of a rule over rounds. A threshold that somebody set is also the target; the usual one is not,
+    /// The limits of a row for a rule over rounds. A threshold that was set is also the target; the default one is not,
     /// because rounds see finer.
     pub fn limits_for(
         &self,
@@ -162,7 +163,7 @@ impl Policy {
     }
 }
 
-/// Whether the record states a threshold that cannot be followed, as a hand-edited one may.
+/// True if the record has a threshold that cannot be followed, as a hand-edited one may.
 pub(crate) fn has_bad_threshold(case: &CaseRecord) -> bool {
     let configured = case.config.get("threshold").map(|shown| shown.value.as_f64());
     let declared = case.declared.values().filter_map(|declared| declared.threshold.map(Some));

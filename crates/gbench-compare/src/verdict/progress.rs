@@ -13,7 +13,7 @@ use crate::rules::rule::{ProgramDecision, Rule};
 use crate::rules::seq_e::SeqE;
 use crate::wording::reason::Reason;
 
-/// One case as the rounds stand.
+/// One case after the rounds so far.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CaseProgress {
     pub case: CaseId,
@@ -23,7 +23,6 @@ pub struct CaseProgress {
     pub looks_changed: bool,
     /// Its executions are counted, and what they show is decided: no further count is needed.
     pub counts_decided: bool,
-    /// Whole rounds so far.
     pub rounds: u32,
     /// Further rounds that the slowest of its metrics probably needs; `None` where no number of rounds is in sight.
     pub more_rounds: Option<u32>,

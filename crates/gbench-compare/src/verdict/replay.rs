@@ -7,7 +7,7 @@ use super::compare::compare_sides;
 use super::document::VerdictDocument;
 use super::policy::{Policy, SideInput};
 
-/// The verdict, by the rule, the policy and the names that stand in the records.
+/// The verdict, by the rule, the policy and the names in the records.
 ///
 /// Errors: records that are not the base, head and control of one comparison; what [`compare_sides`] refuses.
 pub fn verdict_of(

@@ -1,5 +1,5 @@
-//! From pairs of cases to rows: what can be judged becomes evidence, all else a verdict of its own. Nothing
-//! that was selected disappears: it is a row, or it is named in a warning.
+//! From pairs of cases to rows: a case that can be judged becomes evidence, every other one gets its verdict here.
+//! Nothing that was selected disappears: it is a row, or it is named in a warning.
 
 use std::collections::{HashMap, HashSet};
 
@@ -39,8 +39,8 @@ pub(crate) struct PreparedRows<'a> {
     pub members: HashMap<usize, PairMembers<'a>>,
 }
 
-/// Sorts pairs into rows. `same_run`: both records carry one run id. `in_rounds`: a rule over rounds will decide, for which
-/// also cases that did not end well count: for the prior and the number of comparisons, without a row.
+/// Sorts pairs into rows. `same_run`: both records carry one run id. `in_rounds`: a rule over rounds will decide, for
+/// which also cases that did not end well count: for the prior and the number of comparisons, without a row.
 pub(crate) fn prepare<'a>(
     pairs: &[PairedCase<'a>],
     speedups: &'a Speedups,
@@ -78,18 +78,15 @@ struct RowBuilder<'a, 'p> {
     policy: &'p Policy,
     same_run: bool,
     in_rounds: bool,
-    /// What is looked at are the speedups of pairs.
     of_pairs: bool,
     scratch: Vec<f64>,
 }
 
-/// A metric of a case.
 type MetricOf<'a> = (&'a CaseRecord, &'a Metric);
 
 type Unmatched<'a> = (HashMap<CaseId, &'a CaseId>, HashMap<CaseId, &'a CaseId>);
 
 impl<'a> RowBuilder<'a, '_> {
-    /// The row of a pair's speedup. Where a member did not end well its own row says so.
     fn speedup(&mut self, pair: &PairedCase<'a>, members: PairMembers<'a>) {
         if self.in_rounds {
             self.prior_only(pair);
@@ -172,18 +169,18 @@ impl<'a> RowBuilder<'a, '_> {
         self.case(pair, verdict, reason, next);
     }
 
-    /// What to do about something that head alone has. Rounds are between commits, which have no baseline.
+    /// Advice about something that head alone has. Rounds are between commits, which have no baseline.
     fn of_new(&self) -> Advice {
         if self.in_rounds { Advice::ComparedOnceOnBase {} } else { Advice::SaveBaseline {} }
     }
 
-    /// What to do about something that base alone has; `of_records`: where stored records are compared.
+    /// Advice about something that base alone has; `of_records`: where stored records are compared.
     fn of_missing(&self, of_records: Advice) -> Advice {
         if self.in_rounds { Advice::BringBackOrLetGo {} } else { of_records }
     }
 
-    /// What a case that did not end well showed before, if both sides had begun: later than others it would have been
-    /// one of those that share the error rate, and nothing that is decided meanwhile may change because it broke.
+    /// The evidence of a case before it failed, if both sides had begun: it shared the error rate until then, and no
+    /// decision made meanwhile may change because it failed.
     fn prior_only(&mut self, pair: &PairedCase<'a>) {
         let (Some(base), Some(head)) = (pair.base, pair.head) else { return };
         if base.outcome.is_measured() && head.outcome.is_measured() {
@@ -196,7 +193,6 @@ impl<'a> RowBuilder<'a, '_> {
         }
     }
 
-    /// Evidence of a row on which nothing is decided.
     fn add_prior_only(&mut self, id: &'a CaseId, base: MetricOf<'a>, head: MetricOf<'a>) {
         let Some(better) = base.0.direction(base.1) else { return };
         let values = [base, head].map(|(case, metric)| MeasuredSide::of(case, metric, &mut self.scratch));
@@ -231,7 +227,6 @@ impl<'a> RowBuilder<'a, '_> {
             better,
             threshold: self.policy.threshold_for(head.0, declared),
             limits: RowLimits {
-                // What the card usually does is always the base's word.
                 usual_slowdown: throttling::is_usual(base.0),
                 ..self.policy.limits_for(settings, metric, declared)
             },
@@ -240,7 +235,6 @@ impl<'a> RowBuilder<'a, '_> {
         }
     }
 
-    /// A row about a case as a whole.
     fn case(&mut self, pair: &PairedCase<'a>, verdict: Verdict, reason: Reason, next: Option<Advice>) {
         let threshold = pair.head.or(pair.base).map_or(0.0, |case| self.policy.threshold_for(case, None));
         let mut row = Row {
@@ -262,7 +256,6 @@ impl<'a> RowBuilder<'a, '_> {
         let both =
             head.metrics.iter().map(|metric| (of_base.get(metric.name.as_str()).copied(), Some(metric)));
         for (base_metric, head_metric) in both.chain(gone.map(|metric| (Some(metric), None))) {
-            // At least one side holds the metric.
             let Some(metric) = head_metric.or(base_metric) else { continue };
             let declared = self.declared(base, (head, metric));
             if declared.and_then(|declared| declared.gate) == Some(false) {
@@ -282,7 +275,7 @@ impl<'a> RowBuilder<'a, '_> {
             }
             let threshold = self.policy.threshold_for(head, declared);
             let mut row = undecided(id, &metric.name, &metric.unit, threshold);
-            // What the base says counts, as its thresholds do: a change does not choose which way is better.
+            // The base decides, as for thresholds: a change does not choose which way is better.
             let of_base = base_metric.and_then(|metric| base.direction(metric));
             row.better = of_base.or_else(|| head.direction(head_metric?));
             self.metric((id, row), (base, base_metric), (head, head_metric));
@@ -293,7 +286,6 @@ impl<'a> RowBuilder<'a, '_> {
         }
     }
 
-    /// One metric of a case that was measured on both sides.
     fn metric(
         &mut self,
         (id, mut row): (&'a CaseId, Row),
@@ -394,7 +386,6 @@ impl<'a> RowBuilder<'a, '_> {
     }
 
     fn ask(&mut self, mut row: Row, evidence: Evidence<'a>) {
-        // What the row is held against: an absolute margin counts as the share of the base that it is.
         let of_margin = || Some(evidence.limits.margin? / row.base.as_ref()?.centre?.abs());
         row.threshold = if self.in_rounds || evidence.limits.absolute {
             evidence.limits.target
@@ -408,7 +399,6 @@ impl<'a> RowBuilder<'a, '_> {
     }
 }
 
-/// Of a side whose unit is one of time: the first sample of it that is zero or less.
 fn no_time(unit: &str) -> impl Fn((Side, &MeasuredSide)) -> Option<(Side, f64)> {
     let is_time = is_time(unit);
     move |(side, values)| {
@@ -418,7 +408,6 @@ fn no_time(unit: &str) -> impl Fn((Side, &MeasuredSide)) -> Option<(Side, f64)> 
     }
 }
 
-/// Whether the metric is read from the device code of its case.
 fn is_of_code(case: &CaseRecord, metric: &Metric) -> bool {
     case.device_code.is_some()
         && !case.device_code_varies
@@ -430,7 +419,6 @@ fn is_exact(declared: Option<&MetricDeclaration>, metric: &Metric) -> bool {
     declared.and_then(|declared| declared.exact).unwrap_or_else(|| is_counted(&metric.unit))
 }
 
-/// A row of which nothing is known yet.
 fn undecided(case: &CaseId, metric: &str, unit: &str, threshold: f64) -> Row {
     Row {
         case: case.clone(),
@@ -456,7 +444,6 @@ fn undecided(case: &CaseId, metric: &str, unit: &str, threshold: f64) -> Row {
     }
 }
 
-/// The word and the cause of an outcome.
 fn said(case: &CaseRecord) -> (String, String) {
     (case.outcome.into_str().to_owned(), case.outcome.cause())
 }

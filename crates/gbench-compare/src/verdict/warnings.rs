@@ -1,4 +1,4 @@
-//! Warnings beside the rows of two records.
+//! Warnings about two records, in addition to their rows.
 
 use std::collections::HashMap;
 
@@ -12,13 +12,10 @@ use crate::pairing::settings;
 use crate::wording::parts::counted;
 use crate::wording::warning::Warning;
 
-/// Different warnings of cases that are quoted; the records hold them all.
 const MAX_QUOTED: usize = 10;
 
-/// Names that one warning lists.
 const MAX_NAMED: usize = 5;
 
-/// Of the comparison as such.
 pub(crate) fn of_comparison(
     base: &SideInput,
     head: &SideInput,
@@ -53,7 +50,6 @@ pub(crate) fn of_comparison(
     warnings
 }
 
-/// Of one record: its state and what it says itself.
 pub(crate) fn of_side(side: Side, input: &SideInput) -> Vec<Warning> {
     let mut warnings = Vec::new();
     match input.record.state {

@@ -1,4 +1,4 @@
-//! The next step for the reader of a row: as a value, and as text in the imperative, without a period. `Row::next` holds
+//! The next step for the reader of a row: as a value, and as text in the imperative, without a period. `Row::next` has
 //! the text.
 
 use derive_more::Display;
@@ -25,9 +25,9 @@ pub enum Advice {
         /// The value of `--rounds` that allows them.
         rounds: u32,
     },
-    /// A program is red: look at its likeliest case, or let it have rounds in processes of its own.
+    /// A program is red: look at its likeliest case, or give it rounds in its own processes.
     #[display(
-        "look at that case first; rounds in processes of its own would confirm it: give them time with `--budget`, or compare it alone"
+        "look at that case first; rounds in its own processes would confirm it: give them time with `--budget`, or compare it alone"
     )]
     ConfirmTheCase {},
     /// The budget ended the rounds: allow more time.
@@ -45,8 +45,8 @@ pub enum Advice {
     ReduceNoise {},
     /// Look for what differs from one of head's processes to the next.
     #[display(
-        "look for what differs from one of head's processes to the next (a choice by autotuning, random inputs, a cache that is \
-         there or not, memory that is allocated): base does not vary so"
+        "look for what differs between head's processes (choices of an autotuner, random inputs, a cache that may be missing, \
+         allocated memory): base does not vary so"
     )]
     SteadyHead {},
     /// Likewise of more processes.
@@ -69,14 +69,14 @@ pub enum Advice {
     KeepOneSign {},
     /// Look for what one case of a harness leaves to the next, or judge by shared processes.
     #[display(
-        "look for what another case of its harness leaves to it (memory, caches, threads); if shared processes are what \
-         counts, set `isolation = \"shared\"`"
+        "look for what another case of its harness leaves to it (memory, caches, threads); to judge by shared \
+         processes, set `isolation = \"shared\"`"
     )]
     LookForInteraction {},
     /// A faster baseline made a pair's speedup smaller.
     #[display(
-        "if the baseline was meant to become faster, accept it: the next comparison begins from there; where speedups are not to \
-         be judged, set `gate = false` under `[metrics.speedup]` in the base's suite file"
+        "accept it if the baseline was meant to become faster: the next comparison begins from there; to judge no speedups, \
+         set `gate = false` under `[metrics.speedup]` in the base's suite file"
     )]
     AcceptFasterBaseline {},
     /// A slower baseline made a pair's speedup larger.
@@ -98,10 +98,10 @@ pub enum Advice {
     #[display("look for what the order of processes leaves behind, and compare again")]
     LookForOrderEffects {},
     /// Clear what the benchmark keeps between its processes.
-    #[display("let every process measure anew: clear what the benchmark keeps between its processes")]
+    #[display("let every process measure again: clear what the benchmark keeps between its processes")]
     MeasureAnew {},
-    /// Let every process measure anew, or declare the metric exact.
-    #[display("let every process measure anew, or declare `exact = true` for the metric if it cannot vary")]
+    /// Let every process measure again, or declare the metric exact.
+    #[display("let every process measure again, or declare `exact = true` for the metric if it cannot vary")]
     MeasureAnewOrDeclareExact {},
     /// Print more digits, or declare the metric exact if it cannot vary.
     #[display("print more digits, or declare `exact = true` for the metric if it cannot vary")]
@@ -187,8 +187,8 @@ pub enum Advice {
     ComparedOnceOnBase {},
     /// Bring back what head lacks, or let it go.
     #[display(
-        "bring it back if it is not meant to go; if it is, `failed = \"pass\"` in `[gate]` of the base's suite file lets \
-         failed and missing cases pass, and once this is on the base nothing is missing"
+        "bring it back, or set `failed = \"pass\"` in `[gate]` of the base's suite file, which lets failed and missing cases \
+         pass until this is on the base"
     )]
     BringBackOrLetGo {},
     /// Measure both sides in the same way.
@@ -210,7 +210,7 @@ pub enum Advice {
     #[display("let the benchmark send it again, or save a new baseline without it")]
     SendMetric {},
     /// The row is compared once the base declares a direction.
-    #[display("it is compared once the base says so, too; until then judge it by its figures")]
+    #[display("it is compared once the base declares it, too; until then judge it by its figures")]
     DeclareDirectionOnBase {},
     /// Declare which way is better, or do not judge the metric.
     #[display("declare `better = \"lower\"` or `\"higher\"` for it, or `gate = false`")]
@@ -235,6 +235,6 @@ pub enum Advice {
 fn in_machines(differences: u32) -> &'static str {
     match differences {
         0 => "their machines agree in all that was recorded",
-        _ => "below stands what differs in their machines",
+        _ => "the differences of their machines are listed below",
     }
 }

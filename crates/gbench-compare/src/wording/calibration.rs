@@ -12,7 +12,7 @@ const WIDEST: f64 = 0.2;
 /// Seconds below which a call costs as much as what it times.
 const SHORT: f64 = 10e-6;
 
-const QUIETEN: &str = "lock the clocks, pin it to cores of its own, and keep other work off the machine";
+const QUIETEN: &str = "lock the clocks, pin it to its own cores, and keep other work off the machine";
 
 /// The weightiest first, neither empty. `usual`: rounds of a comparison; `ticks`: different values that a process has,
 /// where they are few; `seconds`: of an iteration.
@@ -60,25 +60,22 @@ pub(crate) fn why_and_help(
     (why, help)
 }
 
-/// Of a case whose harness can be counted; `counting` is the value of `count`.
+/// For a case whose harness can be counted; `counting` is the value of `count`.
 pub fn count_it(benchmark: &str, counting: &str) -> String {
     format!(
         "count its instructions, which the noise does not reach: `count = \"{counting}\"` below `id = \"{benchmark}\"`"
     )
 }
 
-/// Of a row that has so few rounds.
 pub(crate) fn too_few_rounds(rounds: usize, needed: usize) -> (Vec<String>, Vec<String>) {
     let why = format!("{} of the {needed} that noise shows in", count(rounds, "round"));
     (vec![why], vec!["give more rounds, or a larger budget".into()])
 }
 
-/// Of a suite in which no row has so many rounds.
 pub(crate) fn too_few_for_a_red(needed: usize) -> String {
     format!("no row has enough rounds for a red to be possible as measured: {needed} or more are needed")
 }
 
-/// The part of the scatter that dominates.
 fn of_parts(parts: &Parts, second_place: Option<f64>) -> Option<(String, String)> {
     let (reason, advice) = if parts.order > DOMINATES {
         let second = percent(second_place.unwrap_or(0.0));

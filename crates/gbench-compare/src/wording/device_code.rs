@@ -7,7 +7,6 @@ use gbench_device_code::display_name;
 use gbench_model::text::{count, grouped, percent};
 use gbench_model::{KernelCode, Side};
 
-/// Kernels that the reason of a row names.
 const MAX_NAMED: usize = 3;
 
 /// A figure of a kernel: how it is called, its unit, how to get it.
@@ -21,7 +20,7 @@ const MEMORY: [Figure; 3] = [
 ];
 
 impl KernelChange {
-    /// As its author wrote it; the middle of a long one gives way.
+    /// The name as its author wrote it; a long one is shortened in the middle.
     pub fn shown_name(&self) -> String {
         const LONGEST: usize = 120;
         let name = display_name(&self.name);
@@ -43,14 +42,14 @@ impl KernelChange {
         }
     }
 
-    /// Registers, shared memory, frame and spilled bytes: `16 -> 40`, `16` where it is the same, empty where it is not known.
+    /// Registers, shared memory, frame and spilled bytes: `16 -> 40`, `16` where it is the same, empty where it is not
+    /// known.
     pub fn figures(&self) -> [String; 4] {
         let [shared, frame, spilled] = MEMORY;
         [REGISTERS, shared, frame, spilled]
             .map(|figure| self.figure(figure).map(|it| it.0).unwrap_or_default())
     }
 
-    /// The figure on both sides as text, and whether it differs.
     fn figure(&self, (_, unit, of): Figure) -> Option<(String, bool)> {
         let value = |side: &Option<KernelCode>| side.as_ref().and_then(of);
         let text = |value: u64| format!("{}{unit}", grouped(value));
@@ -59,7 +58,7 @@ impl KernelChange {
                 Some((format!("{} -> {}", text(base), text(head)), true))
             }
             (Some(value), Some(_)) => Some((text(value), false)),
-            // Of a kernel that one side alone has, its own figure; where one side's is not known, none.
+            // A kernel of one side alone shows its figure; where one side's figure is not known, there is no remark.
             (Some(value), None) if self.head.is_none() => Some((text(value), true)),
             (None, Some(value)) if self.base.is_none() => Some((text(value), true)),
             _ => None,
@@ -109,7 +108,6 @@ impl fmt::Display for CodeGap {
 }
 
 impl CaseCode {
-    /// What it says of a row that changed.
     pub(crate) fn remark(&self) -> Option<String> {
         match self.state {
             CodeState::Identical => Some(
@@ -131,7 +129,7 @@ impl CaseCode {
 }
 
 impl CodeNoise {
-    /// What it is and what it is not, without a period.
+    /// A description without a period.
     pub fn sentence(&self) -> String {
         format!(
             "the times of {} with identical device code lie {} from base in the median and {} at most: a sample of this \

@@ -1,6 +1,6 @@
 //! Parts that texts of several kinds share.
 
-/// A factor without digits that say nothing.
+/// A factor without meaningless digits.
 pub(super) fn factor(factor: f64) -> String {
     const MAX: f64 = 1e6;
     if factor < MAX { format!("{factor:.0}") } else { "more than a million".into() }
@@ -14,7 +14,6 @@ pub(super) fn correlated(correlation: f64, error: f64) -> String {
     )
 }
 
-/// How many there are, and the first `most` of them.
 pub(crate) fn counted(names: &[String], most: usize) -> (u32, Vec<String>) {
     (names.len() as u32, names[..names.len().min(most)].to_vec())
 }

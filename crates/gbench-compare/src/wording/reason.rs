@@ -1,4 +1,4 @@
-//! Why a row has its verdict: as a value, and as one sentence without a period. `Row::reason` holds the text.
+//! Why a row has its verdict: as a value, and as one sentence without a period. `Row::reason` has the text.
 
 use derive_more::Display;
 #[cfg(feature = "schema")]
@@ -25,7 +25,8 @@ pub enum Reason {
         at_least: Option<f64>,
         confidence: f64,
     },
-    /// Regressed, of a program as a whole: what its cases show in the processes that they share is strong enough for the suite.
+    /// Regressed, of a program as a whole: what its cases show in the processes that they share is strong enough for the
+    /// suite.
     #[display(
         "worse over {}, {} of them in processes that {cases} cases share, {}; most likely {likeliest}, {}, but one case can slow another",
         rounds_of(*rounds), shared_rounds, confident(*confidence), signed_percent(*slowdown)
@@ -68,7 +69,7 @@ pub enum Reason {
     )]
     RangeUndecided {
         rounds: u32,
-        /// Of them in processes of its own, where the others screened in shared ones: the range is of these.
+        /// Those of them in its own processes, where the others screened in shared ones: the range is of these.
         own_rounds: Option<u32>,
         low: f64,
         high: f64,
@@ -86,7 +87,7 @@ pub enum Reason {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         ended_early: bool,
     },
-    /// The interval is so wide that it says nothing.
+    /// The interval is too wide to be of use.
     #[display(
         "{}after {}{} nothing is known of the change{}",
         ended(*budget, *ended_early), rounds_of(*rounds), of_its_own(*own_rounds), scatter(": one round's", *rounds, *noise)
@@ -110,7 +111,7 @@ pub enum Reason {
         /// Mean distance of a process from the median of its side.
         base: f64,
         head: f64,
-        /// Undisturbed rounds in processes of its own.
+        /// Undisturbed rounds in its own processes.
         rounds: u32,
         /// For the whole suite at once.
         confidence: f64,
@@ -155,20 +156,20 @@ pub enum Reason {
     },
     /// Processes that several cases share show a change, and those of the case's own do not.
     #[display(
-        "in {} of processes shared with other cases it changed by {}, in {} of its own by {}: what another case leaves \
-         behind makes the difference",
+        "in {} of processes shared with other cases it changed by {}, in {} in its own processes by {}: what another case \
+         leaves behind makes the difference",
         rounds_of(*shared_rounds), change_of(*shared), rounds_of(*own_rounds), change_of(*own)
     )]
     SharedProcessesDiffer {
         /// The slowdown in shared processes; absent where there is no share.
         shared: Option<f64>,
         shared_rounds: u32,
-        /// Likewise in processes of its own.
+        /// Likewise in its own processes.
         own: Option<f64>,
         own_rounds: u32,
     },
-    /// A later round holds a value that is not above zero, where a ratio has no meaning.
-    #[display("a later round holds a value that is not above zero, so that ratios end there")]
+    /// A later round has a value that is not above zero, where a ratio has no meaning.
+    #[display("a later round has a value that is not above zero, so that ratios end there")]
     NoRatio {},
     /// The verdict rests on rounds in which one side alone met other work or a throttled GPU.
     #[display(
@@ -195,7 +196,7 @@ pub enum Reason {
         processes_of(*processes)
     )]
     HardwareSlowdown { processes: u32, shown: Verdict },
-    /// Differences of successive rounds are correlated, so that they are no independent evidence.
+    /// Differences of successive rounds are correlated, so that they are not independent evidence.
     #[display("{}", correlated(*correlation, *error))]
     SerialCorrelation { correlation: f64, error: f64 },
     /// The base compared with itself came out changed.
@@ -231,12 +232,12 @@ pub enum Reason {
         instructions(*base), instructions(*head), percent_or_less(*spread), processes_of(*processes)
     )]
     CountsAgree {
-        /// Of one execution, the mean over processes.
+        /// For one execution, the mean over processes.
         base: f64,
         head: f64,
-        /// Of the side that differs more: largest less smallest, as a share of the mean.
+        /// On the side that differs more: largest less smallest, as a share of the mean.
         spread: f64,
-        /// Of the side that has fewer.
+        /// On the side that has fewer.
         processes: u32,
     },
     /// Counts that differ between the sides, of too few processes for a verdict.
@@ -244,15 +245,15 @@ pub enum Reason {
     FewCounts { processes: u32, needed: u32 },
     /// Sizes or counts differ between the sides, which have too few processes for a verdict.
     #[display(
-        "the sides differ in {processes} of the {needed} processes a side that a verdict takes: so far a program that takes one of \
+        "the sides differ in {processes} of the {needed} processes a side that a verdict takes: so far a program with one of \
          two states in each process may explain it"
     )]
     FewThatDiffer { processes: u32, needed: u32 },
-    /// Figures that leave nothing to chance differ between the sides in processes that several cases share, and the case has too
-    /// few of its own for a verdict.
+    /// Figures that leave nothing to chance differ between the sides in processes that several cases share, and the case
+    /// has too few separate ones for a verdict.
     #[display(
-        "the sides differ in processes that it shared with other cases, and of {needed} of its own that a verdict takes \
-         it has {processes}"
+        "the sides differ in processes that it shared with other cases, and it has {processes} of the {needed} separate ones \
+         that a verdict takes"
     )]
     FewOwnProcesses { processes: u32, needed: u32 },
     /// All processes of both sides gave one figure, of more digits than rounding explains.
@@ -410,7 +411,7 @@ pub enum Reason {
     #[display("measured on both sides without a single metric")]
     NoMetric {},
     /// Head sent numbers that are not finite.
-    #[display("head holds numbers that are none")]
+    #[display("head has values that are not numbers")]
     NotFinite {},
     /// Head has no complete samples of the metric.
     #[display("head has no complete samples of it")]
@@ -455,7 +456,7 @@ pub enum SettingEffect {
     /// It chooses the card.
     #[display("so that they ran on different cards")]
     Card,
-    /// It says how many processes of the run are on the machine at once.
+    /// The number of processes of the run on the machine at once.
     #[display("so that they had other neighbours on the machine")]
     Neighbours,
 }
@@ -466,7 +467,6 @@ fn rounds_of(rounds: u32) -> String {
     count(rounds as usize, "round")
 }
 
-/// A clause behind the rounds.
 fn of_its_own(rounds: Option<u32>) -> String {
     rounds.map_or(String::new(), |rounds| format!(", {rounds} of them in processes of its own,"))
 }
@@ -502,7 +502,6 @@ fn ended(budget: Option<f64>, early: bool) -> String {
     }
 }
 
-/// How much rounds differ; one round shows nothing of it.
 fn scatter(one: &str, rounds: u32, noise: f64) -> String {
     if rounds < 2 { String::new() } else { format!("{one} differs from the next by {}", percent(noise)) }
 }
@@ -518,8 +517,8 @@ fn most_rounds_find(rounds: u32, detectable: Option<f64>) -> String {
     })
 }
 
-/// Of what an interval is made. `sessions`: the deviation between them, and how many show it; `steps`: of figures, and as
-/// a share.
+/// The sources of an interval. `sessions`: the deviation between them, and their number; `steps`: of figures, and as a
+/// share.
 fn made_of(
     [base, head]: [u32; 2],
     spreads: Option<(f64, f64)>,
@@ -613,7 +612,6 @@ fn instructions(count: f64) -> String {
     format!("{rounded}")
 }
 
-/// What would be rounded to nothing is said to be less than the least that is shown.
 fn percent_or_less(share: f64) -> String {
     const LEAST: f64 = 1e-4;
     if share < LEAST { format!("less than {}", percent(LEAST)) } else { percent(share) }

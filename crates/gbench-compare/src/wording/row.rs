@@ -9,7 +9,7 @@ use crate::verdict::document::{MemberShift, PairShift, Row, RowCycles};
 use crate::verdict::outcome::Verdict;
 use gbench_model::text::{count, percent, signed_percent};
 
-/// That a GPU's clocks were held down while a row was measured, whatever its verdict rests on.
+/// A GPU's clocks were held down while a row was measured, whatever its verdict rests on.
 #[derive(Display)]
 #[display(
     "a GPU's clocks were held down ({}) in {} of {} on base and {} of {} on head",
@@ -23,14 +23,14 @@ pub(crate) struct SlowedClocks {
 }
 
 impl Row {
-    /// Says why the row has its verdict and what to do about it, as values and as text.
+    /// Sets the reason and the advice, as values and as text.
     pub(crate) fn explain(&mut self, why: Option<Reason>, next: Option<Advice>) {
         self.reason = why.as_ref().map(ToString::to_string).unwrap_or_default();
         self.next = next.as_ref().map(ToString::to_string).unwrap_or_default();
         (self.why, self.advice) = (why, next);
     }
 
-    /// Puts behind the reason what else is known of the row and does not decide it. `code`: that of its case.
+    /// Appends to the reason the remarks that do not decide the row. `code`: that of its case.
     pub(crate) fn tell(&mut self, held_clocks: Option<&SlowedClocks>, code: Option<&CaseCode>) {
         let mut text = std::mem::take(&mut self.reason);
         join(&mut text, "; meanwhile ", held_clocks.map(ToString::to_string));
@@ -65,7 +65,6 @@ impl Row {
         }
     }
 
-    /// The cycles of a time do not depend on the card's clock.
     fn of_cycles(&self, cycles: &RowCycles) -> String {
         let said = match &cycles.change {
             None => cycles.verdict.to_string(),
@@ -92,14 +91,12 @@ fn join(text: &mut String, joint: &str, remark: Option<String>) {
     *text += &remark;
 }
 
-/// Of a speedup: what became of each member.
 fn of_members(PairShift { baseline, optimized }: PairShift) -> String {
     format!("the baseline {}, the optimized variant {}", became(baseline), became(optimized))
 }
 
 /// `became 50 % faster`, `did not change`, `did not change by enough (+1.4 %)`.
 fn became(MemberShift { verdict, slowdown }: MemberShift) -> String {
-    /// A change that is not worth a figure.
     const NOTHING: f64 = 0.0005;
     let size = percent(slowdown.abs());
     match verdict {

@@ -13,11 +13,8 @@ use crate::verdict::outcome::{Conclusion, Verdict};
 use gbench_model::text::{count, list, percent};
 use gbench_model::{Exit, NoReference, error_of_result};
 
-/// Names that a sentence holds before it says how many more there are.
 const MAX_NAMED: usize = 3;
-/// Machines whose own sentence is given in full.
 const MAX_MACHINES: usize = 3;
-/// Machines that are named, and gaps.
 const MAX_LISTED: usize = 5;
 
 /// The sentence of one verdict by its conclusion, its rows in their order and its differences; and what is missing of it.
@@ -83,7 +80,7 @@ fn of_rows(conclusion: Conclusion, rows: &[Row], differences: &[Difference]) -> 
                     format!("Nothing could be decided: {compared_rows} {some}.")
                 }
                 None if no_time_decided(rows) => {
-                    // That an error of the result is as it was says nothing of a time.
+                    // An unchanged error of the result shows nothing about a time.
                     let is_error = |row: &&Row| error_of_result(&row.metric).is_some();
                     let settled = |row: &Row| was_compared(row) && row.verdict != Verdict::Inconclusive;
                     let errors = rows.iter().filter(is_error).filter(|row| settled(row)).count();
@@ -128,8 +125,8 @@ fn incomparable(differences: &[Difference]) -> String {
     )
 }
 
-/// `Not proven, but probably worse: a time 50 % worse (30 % to 70 %)`: the rows without a decision whose whole range lies on
-/// the worse side; none where there is no such row.
+/// `Not proven, but probably worse: a time 50 % worse (30 % to 70 %)`: the rows without a decision whose whole range lies
+/// on the worse side; none where there is no such row.
 fn probably_worse(rows: &[Row]) -> Option<String> {
     let worse = |row: &&Row| {
         let leans = row.change.as_ref().is_some_and(|change| change.low > 0.0);
@@ -139,14 +136,13 @@ fn probably_worse(rows: &[Row]) -> Option<String> {
     (!names.is_empty()).then(|| format!("Not proven, but probably worse: {}", list(&names, MAX_NAMED)))
 }
 
-/// `Head varies far more than base: a time`: the rows that stay open for it; none where there is no such row.
 fn noisier(rows: &[Row]) -> Option<String> {
     let names: Vec<String> = rows.iter().filter(|row| varies_more(row)).map(label).collect();
     (!names.is_empty()).then(|| format!("Head varies far more than base: {}", list(&names, MAX_NAMED)))
 }
 
-/// Of a commit that was compared with itself because nothing was found to judge it against. `own`: the sentence of the
-/// rows; where they show more than noise, it stands.
+/// For a commit that was compared with itself for want of a reference. `own`: the sentence of the rows; where they show
+/// more than noise, it is kept.
 fn without_reference(missing: NoReference, conclusion: Conclusion, own: String) -> String {
     let what = missing.words();
     match conclusion {
@@ -260,7 +256,6 @@ fn of_several(groups: &[Group]) -> Vec<String> {
     parts
 }
 
-/// More severe conclusions weigh more; of two alike the more severe exit code.
 fn weight(group: &Group) -> (u8, usize) {
     let exit = Exit::from_repr(group.verdict.exit_code).unwrap_or(Exit::Internal);
     let exits = Exit::iter().filter(|lighter| lighter.most_severe(exit) == exit).count();
@@ -272,7 +267,6 @@ fn called(group: &Group) -> String {
 }
 
 impl VerdictDocument {
-    /// Every warning with its code.
     pub(crate) fn coded_warnings(&self) -> impl Iterator<Item = (String, Warning)> {
         let codes = self.warning_codes.iter().cloned().chain(std::iter::repeat(Warning::Uncoded {}));
         self.warnings.iter().cloned().zip(codes)

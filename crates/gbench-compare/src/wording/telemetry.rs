@@ -1,10 +1,10 @@
-//! What was sampled beside a row, in words.
+//! Samples during a row, in words.
 
 use crate::verdict::document::{RowTelemetry, SideTelemetry, TelemetryRemark};
 use gbench_model::text::{count, percent};
 
 impl RowTelemetry {
-    /// What may explain a row, each as a part of a sentence.
+    /// The findings that may explain a row, each as a part of a sentence.
     pub fn sentences(&self) -> Vec<String> {
         self.remarks.iter().map(|remark| self.sentence(remark)).collect()
     }
@@ -24,10 +24,10 @@ impl RowTelemetry {
                 format!("the GPU reached its power limit {}", both(*base, *head))
             }
             TelemetryRemark::OtherProcess { gpu, process, base, head } => {
-                format!("{process} of somebody else was on GPU {gpu} {}", both(*base, *head))
+                format!("{process} of another user was on GPU {gpu} {}", both(*base, *head))
             }
             TelemetryRemark::NotCalm { base, head } => {
-                format!("the GPU was not calm before the process began {}", both(*base, *head))
+                format!("the GPU was not idle before the process began {}", both(*base, *head))
             }
             TelemetryRemark::Gaps { base, head } => {
                 format!("a GPU did not answer when it was sampled {}", both(*base, *head))

@@ -1,4 +1,4 @@
-//! Warnings of a comparison: as values, and as text without a period. A document's `warnings` hold the text.
+//! Warnings of a comparison: as values, and as text without a period. A document's `warnings` have the text.
 
 use derive_more::Display;
 #[cfg(feature = "schema")]
@@ -9,7 +9,7 @@ use super::parts::correlated;
 use gbench_model::text::{count, listed, percent};
 use gbench_model::{CommonSuite, Judge, Side};
 
-/// One warning, with the figures that its text names. `count` is how many there are, and `named` holds the first of them.
+/// One warning, with the figures that its text names. `count` is their number, and `named` has the first of them.
 /// `docs/reasons.md` lists all.
 #[derive(Clone, Debug, Display, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
@@ -51,10 +51,10 @@ pub enum Warning {
     /// Benchmarks that head's suite file pairs with others of base.
     #[display("paired by `renamed_from` in head's suite file: {}", listed(named, *count as usize, ", "))]
     Renamed { count: u32, named: Vec<String> },
-    /// Benchmarks of which the suite files say something else, and what.
+    /// Benchmarks that the suite files define differently, with the differences.
     #[display("defined differently on head: {}", listed(named, *count as usize, ", "))]
     DefinedOtherwise { count: u32, named: Vec<String> },
-    /// Cases whose threshold is no relative change.
+    /// Cases whose threshold is not a relative change.
     #[display(
         "{} state a threshold that is no relative change, which was passed over: {}",
         cases_of(*count), listed(named, *count as usize, ", ")
@@ -66,10 +66,10 @@ pub enum Warning {
     /// The record of a side was recovered from a run that was killed.
     #[display("{} was recovered from a run that was killed: later cases are not in it", side.into_str())]
     Recovered { side: Side },
-    /// A warning that stands in the record of a side.
+    /// A warning in the record of a side.
     #[display("{}: {text}", side.into_str())]
     OfRecord { side: Side, text: String },
-    /// A warning that stands in the record of a side's cases.
+    /// A warning in the record of a side's cases.
     #[display("{}: {}", side.into_str(), of_cases(text, *count, named))]
     OfCases { side: Side, text: String, count: u32, named: Vec<String> },
     /// Further warnings of cases, in the record alone.
@@ -95,13 +95,13 @@ pub enum Warning {
         held_down(reasons, *base_processes, *head_processes)
     )]
     ClocksHeldDown { reasons: Vec<HeldDown>, base_processes: u32, head_processes: u32 },
-    /// Nobody held the clocks of a GPU on which kernels were measured.
+    /// The clocks of a GPU on which kernels were measured were not locked.
     #[display("a GPU's clocks were not locked on {}: a time may change with them", sides(*base, *head))]
     ClocksUnlocked { base: bool, head: bool },
     /// Both sides were measured with one suite file.
     #[display("{}", common_suite(path, sha256, folder, *judge))]
     CommonSuiteFile { path: String, sha256: String, folder: String, judge: Judge },
-    /// Results of other programs, which say nothing of sessions.
+    /// Results of other programs, whose sessions are unknown.
     #[display(
         "judged by processes alone: files of other programs do not say how much sessions differ. Run the program for \
          base and head by turns, file by file, or ask for stored runs with `--sessions 4`"
@@ -190,7 +190,6 @@ fn why_not(why: &str) -> String {
 }
 
 impl Warning {
-    /// With its text before it.
     pub(crate) fn coded(self) -> (String, Self) {
         (self.to_string(), self)
     }

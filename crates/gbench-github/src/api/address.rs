@@ -52,7 +52,7 @@ impl FromStr for Slug {
             Some((owner, name)) if part(owner) && part(name) => {
                 Ok(Self { owner: owner.into(), name: name.into() })
             }
-            _ => Err(format!("`{}` is no repository of the form OWNER/NAME", text.escape_debug())),
+            _ => Err(format!("`{}` is not a repository of the form OWNER/NAME", text.escape_debug())),
         }
     }
 }
@@ -101,7 +101,7 @@ impl FromStr for Sha {
         if whole && !text.bytes().all(|b| b == b'0') {
             Ok(Self(text.to_ascii_lowercase()))
         } else {
-            Err(format!("`{}` is no full commit id", text.escape_debug()))
+            Err(format!("`{}` is not a full commit id", text.escape_debug()))
         }
     }
 }
@@ -111,13 +111,13 @@ impl FromStr for Sha {
 pub struct Token(String);
 
 impl Token {
-    /// Errors: nothing, or what cannot stand in a header.
+    /// Errors: an empty text, or one that a header cannot carry.
     pub fn new(text: &str) -> Result<Self, String> {
         let text = text.trim();
         if !text.is_empty() && text.bytes().all(|b| b.is_ascii_graphic()) {
             Ok(Self(text.into()))
         } else {
-            Err("the token is empty or holds what no token holds".into())
+            Err("the token is empty or has characters that no token has".into())
         }
     }
 
@@ -139,7 +139,7 @@ impl fmt::Display for Token {
     }
 }
 
-/// A GitHub server: github.com, or one of a company, whose API lies below a path.
+/// A GitHub server: github.com, or one of a company, whose API is below a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Endpoint {
     /// `https://api.github.com`, `https://github.example.com/api/v3`; no slash at the end.
@@ -155,13 +155,13 @@ impl Default for Endpoint {
 }
 
 impl Endpoint {
-    /// From what the runner says in `GITHUB_API_URL` and `GITHUB_SERVER_URL`. Errors: what is no http address.
+    /// From what the runner says in `GITHUB_API_URL` and `GITHUB_SERVER_URL`. Errors: what is not an http address.
     pub fn new(api: Option<&str>, server: Option<&str>) -> Result<Self, String> {
         let usual = Self::default();
         let checked = |text: Option<&str>, usual: String| match text.map(|text| text.trim_end_matches('/')) {
             None | Some("") => Ok(usual),
             Some(text) if text.starts_with("https://") || text.starts_with("http://") => Ok(text.to_owned()),
-            Some(text) => Err(format!("`{}` is no http address", text.escape_debug())),
+            Some(text) => Err(format!("`{}` is not an http address", text.escape_debug())),
         };
         Ok(Self { api: checked(api, usual.api)?, server: checked(server, usual.server)? })
     }

@@ -16,7 +16,6 @@ pub struct Artifact {
     pub id: u64,
     /// As the uploading job called it: not to be trusted.
     pub name: String,
-    /// Bytes of the archive.
     #[serde(default, rename = "size_in_bytes")]
     pub size: u64,
     #[serde(default)]
@@ -25,7 +24,6 @@ pub struct Artifact {
     pub digest: Option<String>,
 }
 
-/// The artifacts of a run, as GitHub lists them.
 pub fn list(client: &Client, run: u64) -> ApiResult<Vec<Artifact>> {
     client.pages(&client.route(&format!("/actions/runs/{run}/artifacts")), Some("artifacts"), PAGES)
 }

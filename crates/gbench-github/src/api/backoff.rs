@@ -36,7 +36,6 @@ impl Default for ClientLimits {
     }
 }
 
-/// The pauses of one call.
 pub(crate) struct Backoff {
     limits: ClientLimits,
     tries: u32,

@@ -4,10 +4,10 @@
 //! get ref -> blobs -> tree on the tip's -> commit on the tip -> update ref, never forced
 //! ```
 //!
-//! Objects are named by their content, so making one twice makes it once, and only the last step counts. GitHub takes
-//! it if the tip is still the commit's parent; else another writer was faster, and all is done anew on the new tip, unless the
-//! same files have come there with it. Where no answer came, the branch is read again: what has arrived is there, under
-//! its name and with its bytes.
+//! Objects are named by their content, so making one twice makes it once, and only the last step counts. GitHub takes it
+//! if the tip is still the commit's parent; else another writer was faster, and all is repeated on the new tip, unless
+//! that already has the same files. Without an answer the branch is read again: a file that arrived has its name and its
+//! bytes.
 
 use std::time::{Duration, Instant};
 
@@ -35,18 +35,16 @@ const MAX_PAUSE: Duration = Duration::from_secs(60);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BranchTip {
     pub commit: Sha,
-    /// Of its root folder.
     pub tree: Sha,
 }
 
 /// One line of a folder, or of everything below it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TreeItem {
-    /// From the folder that was asked for, with `/`. Whoever can write the branch has chosen it.
+    /// From the folder that was asked for, with `/`. Anyone who can write the branch can choose it.
     pub path: String,
     pub id: Sha,
     pub kind: TreeKind,
-    /// Bytes, of files.
     pub size: Option<u64>,
 }
 
@@ -72,7 +70,7 @@ pub enum BranchChange {
 pub struct Added {
     /// One on the branch that holds it.
     pub commit: Sha,
-    /// Somebody else had added it before.
+    /// Another writer had added it before.
     pub already: bool,
 }
 
@@ -137,7 +135,7 @@ fn reference_route(client: &Client, kind: &str, branch: &str) -> String {
     client.route(&format!("/git/{kind}/heads/{}", encoded_path(branch)))
 }
 
-/// A path as the end of a route, which may hold what a route may not.
+/// A path may contain characters that a route may not.
 fn encoded_path(path: &str) -> String {
     path.split('/').map(encoded).collect::<Vec<_>>().join("/")
 }
@@ -203,7 +201,6 @@ pub fn files(client: &Client, root: &Sha, under: &str) -> ApiResult<Vec<TreeItem
     Ok(found)
 }
 
-/// Whether something stands at the path from the root.
 fn is_there(client: &Client, tip: &BranchTip, path: &str) -> ApiResult<bool> {
     let route = format!("/contents/{}?ref={}", encoded_path(path), tip.commit);
     Ok(client.find::<IgnoredAny>(&client.route(&route))?.is_some())
@@ -226,10 +223,10 @@ pub fn blob(client: &Client, id: &Sha) -> ApiResult<Vec<u8>> {
     }
 }
 
-/// Adds files to a branch, which is made if it is not there. `decide` is given the tip and returns the change that it still needs; it
-/// is asked anew wherever what it saw may have been our own or may be gone. Where another was merely faster it is asked
-/// only if the first of the files is there now: that costs a request each, and the less lies between reading the tip and moving
-/// it, the fewer writers meet.
+/// Adds files to a branch, which is made if it is not there. `decide` is given the tip and returns the change that it
+/// still needs; it is asked again wherever the tip that it saw may have been our own or may be gone. Where another was
+/// merely faster it is asked only if the first of the files is there now: that costs a request each, and the less lies
+/// between reading the tip and moving it, the fewer writers meet.
 ///
 /// Errors: rules of the repository forbid it, which is never tried again; it is empty; [`TRIES`] times another
 /// writer was faster; a fault that `decide` finds. Exit code 6.
@@ -269,7 +266,6 @@ pub fn append(
     .exits(Exit::Unpublished))
 }
 
-/// Whether another try may succeed: another writer was faster, or the outcome is unknown.
 fn may_pass(error: &ApiError) -> bool {
     let words = error.message().to_ascii_lowercase();
     let overtaken = ["fast forward", "fast-forward", "already exists", "does not exist"];
@@ -282,7 +278,6 @@ fn may_pass(error: &ApiError) -> bool {
     }
 }
 
-/// Whether the repository's rules forbid the write.
 fn is_ruled_out(error: &ApiError) -> bool {
     let words = error.message().to_ascii_lowercase();
     matches!(error.status(), Some(403 | 409 | 422))
@@ -291,7 +286,6 @@ fn is_ruled_out(error: &ApiError) -> bool {
             .any(|it| words.contains(it))
 }
 
-/// The refusal with what to do about it.
 fn with_advice(branch: &str, error: ApiError) -> Fault {
     let next = match &error {
         error if is_empty_repository(error) => {
@@ -345,7 +339,7 @@ impl Writer<'_> {
             let id = self.blob(bytes)?;
             items.push(json!({"path": path, "mode": "100644", "type": "blob", "sha": id.as_str()}));
         }
-        // What a root commit needs is not what a branch needs that another writer has made meanwhile.
+        // A branch that another writer has made meanwhile needs another change than a root commit.
         self.seen = tip.is_some().then_some(files);
         let mut body = json!({ "tree": items });
         if let Some(tip) = &tip {
@@ -371,7 +365,8 @@ impl Writer<'_> {
         Ok(Added { commit, already: false })
     }
 
-    /// Whether the first of the files, and so all of them, has come there since the branch was looked at: the same run, published twice at once.
+    /// True if the first of the files, and so all of them, arrived since the branch was read: the same run, published
+    /// twice at once.
     fn has_any(&self, tip: &BranchTip, files: &[(String, Vec<u8>)]) -> ApiResult<bool> {
         files.first().map_or(Ok(false), |(path, _)| is_there(self.client, tip, path))
     }

@@ -1,8 +1,8 @@
 //! The client of one repository at GitHub: octocrab carries the requests, and whether one is sent again is decided here.
 //!
-//! Reading and overwriting are repeated after a server error or no answer. Creating is not: the caller says how
-//! to find what may have been created, and only what is not there is asked for again. A rate limit is waited for as
-//! GitHub says, within limits. Nothing here prints, so no log can hold a token.
+//! Reading and overwriting are repeated after a server error or no answer. Creating is not: the caller says how to find
+//! what may have been created, and only what is not there is asked for again. A rate limit is waited for as GitHub says,
+//! within limits. Nothing here prints, so that no token reaches a log.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -19,7 +19,7 @@ use super::response::{Attempt, Response, limited, message_of, not_redirected, pa
 /// One repository of one server, with or without a token. Not for several threads at once: each makes its own.
 pub struct Client {
     transport: octocrab::Octocrab,
-    /// Follows a redirect to a file; it holds no credentials.
+    /// Follows a redirect to a file, without credentials.
     redirect_client: reqwest::Client,
     runtime: tokio::runtime::Runtime,
     endpoint: Endpoint,
@@ -52,7 +52,7 @@ impl Client {
         if let Some(token) = token {
             builder = builder.personal_token(token.reveal());
         }
-        // It starts tasks of its own, and so asks for a runtime already here.
+        // It starts its own tasks, and so needs a runtime already here.
         let inside = runtime.enter();
         let transport = builder.build_with_reqwest(ours).map_err(|error| fault(root_cause(&error)))?;
         drop(inside);
@@ -71,7 +71,6 @@ impl Client {
         &self.slug
     }
 
-    /// Requests sent so far.
     pub fn requests_used(&self) -> u32 {
         self.requests_used.get()
     }
@@ -87,7 +86,6 @@ impl Client {
         parsed(&request, &self.again(Method::GET, route, None)?)
     }
 
-    /// [`Client::get`] of what may not be there.
     pub(crate) fn find<T: DeserializeOwned>(&self, route: &str) -> ApiResult<Option<T>> {
         match self.get(route) {
             Err(error) if error.status() == Some(404) => Ok(None),
@@ -184,8 +182,8 @@ impl Client {
     }
 
     /// The bytes behind a route that answers with them or points to where they are, at most `most` and
-    /// [`ClientLimits::answer`]. The token stays here when another host is pointed to. Errors: [`ApiError::Unfit`] for more,
-    /// read no further than that.
+    /// [`ClientLimits::answer`]. The token stays here when another host is pointed to. Errors: [`ApiError::Unfit`] for
+    /// more, read no further than that.
     pub fn download(&self, route: &str, most: usize) -> ApiResult<Vec<u8>> {
         let most = most.min(self.limits.answer);
         let answer = self.answered(Method::GET, route, None)?;
@@ -194,10 +192,10 @@ impl Client {
             let body = not_redirected(&request, answer)?.body;
             return if body.len() <= most { Ok(body) } else { Err(too_long(&request, most)) };
         };
-        // Its query is a key to the file; it must stand in no message.
+        // Its query is a key to the file and must not appear in a message.
         let request = format!("GET {}", location.split('?').next().unwrap_or_default());
         if self.endpoint.api.starts_with("https:") && !location.starts_with("https:") {
-            let cause = "the file lies where anyone on the way can read it".into();
+            let cause = "the file is at an address without encryption".into();
             return Err(ApiError::Unreadable { request, cause });
         }
         let location = location.to_owned();
@@ -217,7 +215,6 @@ impl Client {
         not_redirected(&request, answer).map(|answer| answer.body)
     }
 
-    /// Sends until it is answered here, for what may be sent again.
     fn again(&self, method: Method, route: &str, body: Option<&Value>) -> ApiResult<Response> {
         not_redirected(&format!("{method} {route}"), self.answered(method.clone(), route, body)?)
     }
@@ -302,7 +299,7 @@ impl Client {
         Ok(answered.map_or_else(late, |read| read.map_or_else(|broken| broken, Attempt::Answered)))
     }
 
-    /// Waits; also what callers with retries of their own use.
+    /// Waits; callers with their own retries use it, too.
     pub fn sleep(&self, time: Duration) {
         std::thread::sleep(time);
     }

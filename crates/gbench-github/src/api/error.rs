@@ -6,7 +6,7 @@ use gbench_model::{DEFECT, Exit, Fault};
 
 pub type ApiResult<T> = Result<T, ApiError>;
 
-/// Why a call gave nothing. None of these holds a token.
+/// The failure of a call. No message contains a token.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ApiError {
     /// GitHub said no.
@@ -23,7 +23,7 @@ pub enum ApiError {
     /// The conversation is locked: whatever the token may do elsewhere, it may not speak there.
     #[error("the conversation of the pull request is locked")]
     Locked { request: String },
-    /// No answer, or none but server errors, as often as it was tried.
+    /// Every try ended without an answer or with a server error.
     #[error("GitHub cannot be reached: {cause}")]
     Unreachable { request: String, cause: String },
     /// Too many requests; it would take longer than this call waits.
@@ -41,7 +41,6 @@ pub enum ApiError {
 }
 
 impl ApiError {
-    /// Of an answer to a `GET`.
     pub(crate) fn unreadable(route: &str, cause: impl ToString) -> Self {
         Self::Unreadable { request: format!("GET {route}"), cause: cause.to_string() }
     }
@@ -73,8 +72,8 @@ const PERMISSIONS: [(&str, &str); 8] = [
     ("/actions/", "actions"),
 ];
 
-/// Whether a request reads what is written next: a permission to read would end in the next refusal. A pull request is looked for
-/// to comment on it.
+/// True if a request reads what is written next: a permission to read alone would end in the next refusal. A pull request
+/// is looked up to comment on it.
 fn to_be_written(request: &str) -> bool {
     ["/comments", "/check-runs", "/issues", "/pulls"].iter().any(|part| request.contains(part))
 }
@@ -109,7 +108,7 @@ impl From<ApiError> for Fault {
             }
             ApiError::Refused { request, status: status @ (403 | 404), wanted, .. } => {
                 match permission(request, wanted.as_deref()) {
-                    // GitHub says so of what is not there, and of what a token may not see.
+                    // GitHub answers 404 also for what a token may not see.
                     Some(line) if *status == 404 => format!(
                         "see whether it is still there; if it is, add `{line}` below `permissions:` of the job in the \
                          workflow file"
@@ -130,7 +129,7 @@ impl From<ApiError> for Fault {
             ApiError::Limited { wait, .. } => format!("run `gbench-ci publish` again in {} s", wait.as_secs()),
             ApiError::RequestsUsed { .. } => DEFECT.into(),
             ApiError::Unreadable { .. } => format!("check `GITHUB_API_URL`; else {DEFECT}"),
-            ApiError::Unfit { .. } => "run the measuring workflow again, so that it uploads anew".into(),
+            ApiError::Unfit { .. } => "run the measuring workflow again, so that it uploads the artifact again".into(),
         };
         let place = match &error {
             ApiError::RequestsUsed { .. } => "GitHub",

@@ -38,7 +38,6 @@ impl Identity {
         }
     }
 
-    /// The account of this login.
     pub fn named(login: &str) -> Self {
         if login.eq_ignore_ascii_case(ACTIONS) {
             Identity::Actions
@@ -47,7 +46,6 @@ impl Identity {
         }
     }
 
-    /// `github-actions[bot]`.
     pub fn login(&self) -> &str {
         match self {
             Identity::Actions => ACTIONS,
@@ -55,7 +53,7 @@ impl Identity {
         }
     }
 
-    /// Whether this account wrote it. A person cannot be called `…[bot]`, but what GitHub says of the kind is asked too.
+    /// True if this account wrote it. A person cannot be called `…[bot]`, but the kind of the account is checked, too.
     pub(crate) fn wrote(&self, user: &User) -> bool {
         let login_is_ours = !user.login.is_empty() && user.login.eq_ignore_ascii_case(self.login());
         login_is_ours && (user.kind == "Bot" || !self.login().ends_with("[bot]"))

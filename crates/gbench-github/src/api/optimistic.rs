@@ -8,7 +8,6 @@ use super::client::Client;
 use super::error::{ApiError, ApiResult};
 use gbench_model::backoff;
 
-/// Why a step did not complete.
 pub(crate) enum UpdateError {
     /// Another attempt would not help.
     Final(ApiError),
@@ -26,7 +25,7 @@ impl From<ApiError> for UpdateError {
 }
 
 impl UpdateError {
-    /// Of a write. An answer that cannot be read came after the write.
+    /// For a write. An answer that cannot be read came after the write.
     pub(crate) fn of_write(error: ApiError) -> Self {
         match error {
             ApiError::Unreachable { .. } | ApiError::Unreadable { .. } => UpdateError::Uncertain(error),

@@ -8,7 +8,6 @@ use serde_json::Value;
 
 use super::error::{ApiError, ApiResult};
 
-/// An answer of any status.
 #[derive(Clone, Debug)]
 pub(crate) struct Response {
     pub status: u16,
@@ -62,7 +61,6 @@ pub(crate) fn parsed<T: DeserializeOwned>(request: &str, answer: &Response) -> A
         .map_err(|error| ApiError::Unreadable { request: request.to_owned(), cause: error.to_string() })
 }
 
-/// A field that may be null.
 pub(crate) fn or_default<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(
     deserializer: D,
 ) -> Result<T, D::Error> {
@@ -73,7 +71,6 @@ pub(crate) fn too_long(request: &str, most: usize) -> ApiError {
     ApiError::Unfit { request: request.to_owned(), cause: format!("it is longer than {most} bytes") }
 }
 
-/// The whole body, unless it is longer than it may be.
 pub(crate) async fn limited<B>(body: B, most: usize) -> Result<Vec<u8>, Attempt>
 where
     B: http_body::Body,

@@ -11,7 +11,6 @@ use crate::api::error::ApiResult;
 
 /// Characters of a description; counted here in bytes, which are never fewer.
 const DESCRIPTION: usize = 140;
-/// Pages of 100 contexts of one commit.
 const PAGES: u32 = 10;
 
 #[derive(Deserialize)]
@@ -36,7 +35,6 @@ fn run_of(url: &str) -> Option<(u64, u32)> {
     }
 }
 
-/// How a status stands; see [`super::stand`].
 pub(super) fn stand(client: &Client, context: &str, head: &Sha) -> ApiResult<Option<CheckStatus>> {
     let last = last(client, context, head)?;
     Ok(last.and_then(|status| {
@@ -48,15 +46,14 @@ pub(super) fn stand(client: &Client, context: &str, head: &Sha) -> ApiResult<Opt
     }))
 }
 
-/// The last status of this name: the combined answer holds one of each.
 fn last(client: &Client, context: &str, head: &Sha) -> ApiResult<Option<Status>> {
     let route = client.route(&format!("/commits/{head}/status"));
     let all: Vec<Status> = client.pages(&route, Some("statuses"), PAGES)?;
     Ok(all.into_iter().find(|status| status.context == context))
 }
 
-/// Sets the commit's status of the check's name. The last one counts, and no more than 1,000 may be set: one that says the
-/// same already is left as it is, and so is one of a later run.
+/// Sets the commit's status of the check's name. The last one wins, and GitHub takes at most 1,000: an equal one is left
+/// as it is, and so is one of a later run.
 pub(super) fn set(report: &CheckReport<'_>) -> ApiResult<Reported> {
     let (client, context, head) = (report.client, report.name, report.head);
     let state = report.conclusion.map_or(CommitState::Pending, CheckConclusion::state);

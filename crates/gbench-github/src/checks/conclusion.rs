@@ -31,7 +31,7 @@ impl CheckConclusion {
     }
 }
 
-/// How the check of a name stands on a commit.
+/// The state of a check on a commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckStatus {
     /// Number and attempt of the run that wrote it.
@@ -56,15 +56,14 @@ pub struct CheckReport<'a> {
     pub client: &'a Client,
     pub name: &'a str,
     pub head: &'a Sha,
-    /// See [`external`].
     pub external: &'a str,
     pub details_url: Option<&'a str>,
     pub output: &'a CheckOutput,
-    /// `None`: it is in progress. One of ours that is there already is begun anew, unless this run has ended it.
+    /// `None`: it is in progress. An existing one of ours is restarted, unless this run has ended it.
     pub conclusion: Option<CheckConclusion>,
 }
 
-/// Where it stands now.
+/// The form in which GitHub has the report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reported {
     /// Number and page of the check.

@@ -1,7 +1,7 @@
-//! A document of ours that is kept with a commit, in the text of a check of its own. Only an app with the right to write checks can write
-//! there, and only over its own: a comment anybody's workflow may write under the same account, with text from anywhere.
+//! A document that the gate keeps with a commit, in the text of a separate check. Only an app with the right to write
+//! checks can write it, and only its own: a comment can come from any workflow under the same account, with any text.
 //!
-//! Each part has a check of its own, so that of two jobs that keep something at once none overwrites the other's.
+//! Each part has its own check, so that two jobs at once do not overwrite each other.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -12,7 +12,6 @@ use crate::api::error::{ApiError, ApiResult};
 use crate::api::identity::Identity;
 use crate::api::response::or_default;
 
-/// Pages of 100 checks of one name on one commit.
 const PAGES: u32 = 10;
 
 /// The `external_id` of such a check, or its beginning before `/` and the name of a part: it is of no run.
@@ -59,8 +58,8 @@ pub fn kept(client: &Client, name: &str, head: &Sha, me: &Identity) -> ApiResult
     Ok(found.iter().filter_map(document).collect())
 }
 
-/// Keeps a document with a commit, in place of an earlier one of the same part. `title` is plain text, `summary` Markdown.
-/// Errors: it is longer than [`MAX_KEPT`]; the checks cannot be written.
+/// Keeps a document with a commit, in place of an earlier one of the same part. `title` is plain text, `summary`
+/// Markdown. Errors: it is longer than [`MAX_KEPT`]; the checks cannot be written.
 pub fn keep(
     client: &Client,
     [name, part]: [&str; 2],
@@ -92,7 +91,6 @@ pub fn keep(
     client.create::<Keeper>(&client.route("/check-runs"), &new, find).map(drop)
 }
 
-/// The checks of this name that our own app wrote, the newest first.
 fn ours(client: &Client, name: &str, head: &Sha, me: &Identity) -> ApiResult<Vec<Keeper>> {
     let query = format!("check_name={}&filter=all", encoded(name));
     let route = client.route(&format!("/commits/{head}/check-runs?{query}"));

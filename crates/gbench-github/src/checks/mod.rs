@@ -31,8 +31,8 @@ const PAGES: u32 = 10;
 /// have the same name.
 const OURS: &str = "gbench-ci/";
 
-/// How the check of this name stands; `None` where we have written none. Where checks may not be read the status counts,
-/// and where neither may be, nothing is known.
+/// The state of the check of this name; `None` where we have written none. Where checks may not be read the status is
+/// used; where neither may be, nothing is known.
 pub fn stand(client: &Client, name: &str, head: &Sha) -> ApiResult<Option<CheckStatus>> {
     let ours = match ours(client, name, head) {
         Err(refused) if is_refusal(&refused) => {
@@ -86,7 +86,6 @@ impl Check {
         self.external_id.as_deref()?.strip_prefix(OURS)
     }
 
-    /// Number and attempt of the run that wrote it.
     fn run(&self) -> Option<(u64, u32)> {
         self.external().and_then(order)
     }
@@ -100,7 +99,6 @@ impl Check {
     }
 }
 
-/// The checks of this name and commit that we wrote, oldest first.
 fn ours(client: &Client, name: &str, head: &Sha) -> ApiResult<Vec<Check>> {
     let query = format!("check_name={}&filter=all", encoded(name));
     let route = client.route(&format!("/commits/{head}/check-runs?{query}"));
@@ -124,7 +122,7 @@ impl CheckReport<'_> {
             Err(refused) if is_refusal(&refused) => refused,
             reported => return reported,
         };
-        // A refusal may be of the moment. A status beside a check would be a second answer, which may say the opposite.
+        // A refusal may be of the moment. A status next to a check would be a second answer, possibly the opposite one.
         self.client.sleep(backoff::pause(self.client.limits().pause, 0));
         match send() {
             Err(again) if is_refusal(&again) => {}
@@ -134,7 +132,6 @@ impl CheckReport<'_> {
             return Err(refused);
         }
         match commit_status::set(self) {
-            // The permission to ask for is the first one's.
             Err(error) if is_refusal(&error) => Err(refused),
             reported => reported,
         }
@@ -183,7 +180,7 @@ impl CheckReport<'_> {
         (self.conclusion.is_none() && last.is_completed()).then_some((last, Reported::Ended))
     }
 
-    /// GitHub shows the newest check of a name. One that was made beside the last word, and after it, says the same.
+    /// GitHub shows the newest check of a name. A twin that is newer than the last word must show the same.
     fn repeat(&self, last: &Check, ours: &[Check]) -> ApiResult<()> {
         let Some(conclusion) = last.conclusion.as_ref().filter(|_| last.is_completed()) else {
             return Ok(());
@@ -199,7 +196,6 @@ impl CheckReport<'_> {
         ours.iter().filter(hides).try_for_each(|check| self.overwrite(check, &body))
     }
 
-    /// Another app's check stays as it is.
     fn overwrite(&self, check: &Check, body: &Value) -> ApiResult<()> {
         match self.client.patch::<Check>(&self.route(check), body) {
             Err(error) if is_refusal(&error) => Ok(()),
@@ -226,7 +222,6 @@ impl CheckReport<'_> {
         }
     }
 
-    /// Brings a check up to date, with those annotations that it lacks.
     fn write(&self, check: &Check, missing: &[Annotation]) -> Result<Check, UpdateError> {
         let (first, rest) = missing.split_at(missing.len().min(AT_ONCE));
         let written =
@@ -243,7 +238,6 @@ impl CheckReport<'_> {
         Ok(())
     }
 
-    /// Ends one that is not shown any more: two jobs were equally fast, or a request came late.
     fn conclude(&self, twin: &Check) -> ApiResult<()> {
         if twin.is_completed() {
             return Ok(());
@@ -257,7 +251,6 @@ impl CheckReport<'_> {
         self.overwrite(twin, &body)
     }
 
-    /// Whether GitHub took over what was asked.
     fn stands_in(&self, check: &Check) -> bool {
         match self.conclusion {
             None => !check.is_completed(),
@@ -265,7 +258,6 @@ impl CheckReport<'_> {
         }
     }
 
-    /// Those of our annotations that the check does not show yet.
     fn missing(&self, check: &Check) -> ApiResult<Vec<Annotation>> {
         let wanted = self.output.fitting();
         let count = check.output.annotations_count;

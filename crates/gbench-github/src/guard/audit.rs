@@ -1,4 +1,4 @@
-//! Whether the guard stands where a job cannot reach it: nothing of it may be changed by the user that the runner runs as.
+//! Checks that a job cannot reach the guard: the user that the runner runs as may change none of its files.
 
 use std::ffi::CString;
 use std::fs::Metadata;
@@ -64,8 +64,8 @@ impl RunnerUser {
         }
     }
 
-    /// The path by which the user could change what is read at a place: itself, or a folder above it in which another file
-    /// can take its place. `Err`: it cannot be looked at.
+    /// The path by which the user could change what is read at a place: itself, or a folder above it in which another
+    /// file can take its place. `Err`: it cannot be looked at.
     fn way_to_change(&self, path: &Path) -> std::io::Result<Option<PathBuf>> {
         let whole = path.canonicalize()?;
         let mut inner = std::fs::metadata(&whole)?;
@@ -100,7 +100,7 @@ pub fn findings(places: &InstalledFiles, env: Option<&Path>, user: &RunnerUser) 
     if user.uid == 0 {
         found.push(wrong(
             "the runner runs as root",
-            "give it a user of its own: a job can change everything here",
+            "give it a separate user: a job can change everything here",
         ));
     }
     let policy = GuardPolicy::read(&places.policy);
@@ -136,7 +136,7 @@ fn wrong(what: &str, next: &str) -> AuditFinding {
 
 fn of_script(places: &InstalledFiles) -> AuditFinding {
     let shown = places.script.display();
-    let again = "write it anew: `gbench-ci guard install`";
+    let again = "write it again: `gbench-ci guard install`";
     match std::fs::read_to_string(&places.script) {
         Ok(text) if text == script(places) => {
             right(format!("the script {shown} is the one that install writes"))
@@ -153,7 +153,7 @@ pub fn line(script: &Path) -> String {
 
 fn of_env(env: &Path, script: &Path) -> AuditFinding {
     let shown = env.display();
-    let next = format!("put this line into it, and start the runner anew: {}", line(script));
+    let next = format!("put this line into it, and restart the runner: {}", line(script));
     let text = match std::fs::read_to_string(env) {
         Ok(text) => text,
         Err(error) => return wrong(&format!("{shown} cannot be read: {error}"), &next),

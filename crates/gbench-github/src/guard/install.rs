@@ -20,7 +20,6 @@ pub struct InstalledFiles {
     pub script: PathBuf,
     pub policy: PathBuf,
     pub log: PathBuf,
-    /// The program that the script starts.
     pub program: PathBuf,
 }
 
@@ -46,10 +45,10 @@ pub struct Allowed {
     pub label: Option<String>,
 }
 
-/// The script. The runner starts it as `bash -e PATH`, or by `sh` where there is no bash, as a child of the worker that goes
-/// through the job's steps. A hook that fails fails the job, but the worker still takes every step with `if: always()` or
-/// `if: failure()`, which a fork can write. So the script ends the worker, whatever it was that did not allow the job: the
-/// program's answer, a program that is not there, or a job that was cancelled meanwhile.
+/// The script. The runner starts it as `bash -e PATH`, or by `sh` where there is no bash, as a child of the worker that
+/// goes through the job's steps. A hook that fails fails the job, but the worker still takes every step with `if:
+/// always()` or `if: failure()`, which a fork can write. So the script ends the worker, whatever it was that did not
+/// allow the job: the program's answer, a program that is not there, or a job that was cancelled meanwhile.
 pub fn script(places: &InstalledFiles) -> String {
     let variables = VARIABLES.join(" ");
     format!(
@@ -116,14 +115,14 @@ pub fn policy(allowed: &Allowed, places: &InstalledFiles) -> String {
     };
     let mut text = String::from(
         "# Which jobs of GitHub Actions may run on this machine. Written by `gbench-ci guard install`; edit it, then ask\n\
-         # `gbench-ci guard check`. What no line allows is refused. It must not be writable by the user that the runner runs as.\n",
+         # `gbench-ci guard check`. A job that no line allows is refused. The file must not be writable by the user that the runner runs as.\n",
     );
     let mut part = |comment: &str, line: String| {
         let _ = write!(text, "\n{comment}\n{line}\n");
     };
     part("# Repositories: OWNER/NAME.", format!("repositories = {}", list(&allowed.repositories)));
     part(
-        "# Events. `pull_request_target` and `workflow_run` cannot be allowed: they run beside the repository's secrets.",
+        "# Events. `pull_request_target` and `workflow_run` cannot be allowed: they have the repository's secrets.",
         format!("events = {}", list(&allowed.events)),
     );
     part(
@@ -132,15 +131,15 @@ pub fn policy(allowed: &Allowed, places: &InstalledFiles) -> String {
         format!("branches = {}", list(&allowed.branches)),
     );
     part(
-        "# Workflows by their file. That says which file starts the job and not what is in it: a pull request brings its own\n\
-         # version. Of a branch of the repository itself somebody with write access has written that.",
+        "# Workflows by their file. The name of a file does not guarantee its content: a pull request brings its own\n\
+         # version. The one on a branch of the repository itself comes from a person with write access.",
         format!("workflows = {}", list(&allowed.workflows)),
     );
     part(
         "# A line of JSON for each refusal.",
         format!("log = {}", toml_text(&places.log.display().to_string())),
     );
-    let forks = "# Without this part no fork's pull request runs here. With it, one runs after somebody with triage rights has put the\n\
+    let forks = "# Without this part no fork's pull request runs here. With it, one runs after a person with triage rights has put the\n\
                  # label on it, after its last push. GitHub is asked for the label each time; the event's own word is not taken.";
     let token = "# For a private repository: a file with a token that may read its pull requests, issues and actions. The runner's\n\
                  # user must be able to read it, and so can every job that runs here.\n# token_file = \"/etc/gbench-ci/token\"";

@@ -45,7 +45,7 @@ impl GuardedJob {
         let next =
             "name the script in the environment of the runner itself; for a trial give a file with `--job`";
         let context = Context::read(variable)?.ok_or_else(|| {
-            Fault::at("GITHUB_ACTIONS", "is not `true`: this is no job of GitHub Actions", next)
+            Fault::at("GITHUB_ACTIONS", "is not `true`: this is not a job of GitHub Actions", next)
         })?;
         let text = variable("GITHUB_WORKFLOW_REF").unwrap_or_default();
         let workflow = workflow_of(&text).ok_or_else(|| {
@@ -76,7 +76,7 @@ fn queued_for(branch: &str) -> Option<String> {
     Some(branch.strip_prefix(QUEUE)?.rsplit_once('/')?.0.to_owned())
 }
 
-/// The label of a `labeled` event. What cannot be read is none: then the label has to be newer than the run.
+/// The label of a `labeled` event. Without one that can be read, the label has to be newer than the run.
 fn labelled(variable: &dyn Fn(&str) -> Option<String>) -> Option<String> {
     let text = std::fs::read_to_string(variable("GITHUB_EVENT_PATH")?).ok()?;
     let event: serde_json::Value = serde_json::from_str(&text).ok()?;
@@ -87,7 +87,6 @@ fn labelled(variable: &dyn Fn(&str) -> Option<String>) -> Option<String> {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    /// Of `workflow_of` or `queued_for`.
     pub(crate) fn word(function: &str, text: &str) -> String {
         let found = match function {
             "queued_for" => super::queued_for(text),

@@ -11,7 +11,6 @@ use serde::Serialize;
 
 use gbench_model::{Fault, Result};
 
-/// Characters of a value.
 const MAX_CHARS: usize = 300;
 
 /// One refused job in the log. Values are as the runner gave them, also those that a pull request chose.
@@ -23,8 +22,8 @@ struct Line<'a> {
     job: std::collections::BTreeMap<&'a str, String>,
 }
 
-/// Appends a line. `job`: names and values that are known of the job. Everything but plain ASCII is escaped, so that no name
-/// can hide or forge a line for a reader of the log on a terminal.
+/// Appends a line. `job`: names and values that are known of the job. Everything but plain ASCII is escaped, so that no
+/// name can hide or forge a line for a reader of the log on a terminal.
 pub fn append(path: &Path, why: &str, job: &[(&str, Option<String>)]) -> Result<()> {
     let cut = |text: &str| text.chars().take(MAX_CHARS).collect::<String>();
     let line = Line {
@@ -46,7 +45,6 @@ pub fn append(path: &Path, why: &str, job: &[(&str, Option<String>)]) -> Result<
     written.map_err(|error| fault(format!("the refusal cannot be written: {error}")))
 }
 
-/// JSON with everything beyond ASCII, and DEL, as `\uXXXX`.
 fn ascii(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {

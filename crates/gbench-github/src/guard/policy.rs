@@ -23,13 +23,13 @@ pub struct GuardPolicy {
     /// `OWNER/NAME`; case does not matter.
     pub repositories: Vec<String>,
     pub events: Vec<String>,
-    /// Branches, `*` standing for anything but `/`: of a pull request and of a merge group the one that they go to, else the
-    /// one that the workflow runs on.
+    /// Branches, `*` standing for anything but `/`: of a pull request and of a merge group the one that they go to, else
+    /// the one that the workflow runs on.
     pub branches: Vec<String>,
     /// Files of workflows: `.github/workflows/gbench-nightly.yml`.
     pub workflows: Vec<String>,
     pub log: Option<PathBuf>,
-    /// How a fork's pull request may run; not at all where this is not there.
+    /// The condition for a fork's pull request; without it none may run.
     pub forks: Option<ForkPolicy>,
 }
 

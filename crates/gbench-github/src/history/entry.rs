@@ -1,4 +1,4 @@
-//! One run of the past as it stands in a history: its record, and what CI knew about it.
+//! One run in a history: its record, and what CI knew about it.
 
 use std::io::{Read, Write};
 
@@ -19,7 +19,7 @@ pub const SCHEMA_HISTORY: &str = "gbench-ci/history/v1";
 /// Bytes of an entry's JSON: no more is written, and no more is unpacked, whatever a file claims to be.
 pub(super) const MAX_BYTES: usize = 64 << 20;
 
-/// One run. A history holds a file for each and never changes one.
+/// One run. A history has a file for each and never changes one.
 #[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
@@ -42,19 +42,19 @@ pub struct HistoryEntry {
     pub label: String,
     /// Which part of the suite it measured; absent for the whole of it.
     pub shard: Option<Shard>,
-    /// What the gate said of it, in the word of the verdict; absent where it was only measured.
+    /// The gate's conclusion, in the word of the verdict; absent where it was only measured.
     pub conclusion: Option<String>,
     pub exit_code: Option<u8>,
     /// Full id of the commit that it was judged against.
     pub base: Option<String>,
-    /// What people have accepted, without which the conclusion would be another one: files of this branch.
+    /// The acceptances that changed the conclusion: files of this branch.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub accepted: Vec<String>,
     pub record: RunRecord,
 }
 
 impl HistoryEntry {
-    /// Whether both are the same run with the same figures: all but the time at which they were added.
+    /// True if both are the same run with the same figures: all but the time at which they were added.
     pub fn is_same_run(&self, other: &Self) -> bool {
         // The id of a run that was read from files is that of its figures, wherever the files lie.
         let is_read = |entry: &Self| entry.record.ingested.is_some();
@@ -92,7 +92,6 @@ impl HistoryEntry {
         packed.map_err(|error| defect(error.to_string()))
     }
 
-    /// The reason that keeps the run out, and the next step.
     fn refusal(&self) -> Option<(&'static str, &'static str)> {
         let again = "run again; a history keeps whole runs only, because later ones are judged by it";
         let measured = self.record.cases.iter().filter(|case| case.outcome.is_measured()).count();
@@ -108,7 +107,7 @@ impl HistoryEntry {
         }
     }
 
-    /// Reads an entry's file. Errors in words: it is none, whole or in part, or of another version.
+    /// Reads an entry's file. Errors in words: not an entry, whole or in part, or one of another version.
     pub(super) fn decode(bytes: &[u8]) -> Result<Self, String> {
         let mut text = Vec::new();
         let unpacked = GzDecoder::new(bytes).take(MAX_BYTES as u64 + 1).read_to_end(&mut text);
@@ -122,7 +121,7 @@ impl HistoryEntry {
         if let Some(other) = schema.filter(|schema| schema != SCHEMA_HISTORY) {
             return Err(format!("its schema is `{}`, not `{SCHEMA_HISTORY}`", other.escape_debug()));
         }
-        let entry = entry.map_err(|error| format!("it is no entry of a history: {error}"))?;
+        let entry = entry.map_err(|error| format!("it is not an entry of a history: {error}"))?;
         entry.check()?;
         match entry.refusal() {
             Some((what, _)) => Err(what.into()),
@@ -130,8 +129,8 @@ impl HistoryEntry {
         }
     }
 
-    /// Checks beyond the types. The words of an entry reach terminals and reports, so none may hold more than
-    /// its kind of word has.
+    /// Checks beyond the types. The words of an entry reach terminals and reports, so each may contain only the
+    /// characters of its kind.
     fn check(&self) -> Result<(), String> {
         let word = |text: &str, most: usize| {
             !text.is_empty()
@@ -157,7 +156,7 @@ impl HistoryEntry {
         if let Some((_, field)) = wrong.into_iter().find(|(wrong, _)| *wrong) {
             return Err(format!("its `{field}` is not what an entry of a history has"));
         }
-        self.record.repeated().map_or(Ok(()), |twice| Err(format!("{twice} stands in it twice")))
+        self.record.repeated().map_or(Ok(()), |twice| Err(format!("{twice} is in it twice")))
     }
 }
 

@@ -1,8 +1,8 @@
 //! A history on a branch of the repository here, through its object database alone: no checkout, no index, no program.
 //!
-//! A writer reads the tip, makes the tree and the commit, and moves the branch on where it is still at that tip; else it begins
-//! anew. Git's own lock of the branch (`refs/heads/BRANCH.lock`) is there for that last moment alone, in which no signal ends the
-//! writer: it would leave the lock behind, and stop every later one.
+//! A writer reads the tip, makes the tree and the commit, and moves the branch on where it is still at that tip; else it
+//! starts again. Git's own lock of the branch (`refs/heads/BRANCH.lock`) is there for that last moment alone, in which no
+//! signal ends the writer: it would leave the lock behind, and stop every later one.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -117,9 +117,9 @@ impl GitBranch {
         })
     }
 
-    /// Moves the branch from `tip` to `commit`, or fails because somebody else has moved it. Without a tip, "there is no such
-    /// branch" must be checked under the lock too: `Repository::reference` checks it before it takes the lock, and would
-    /// replace a branch that another process makes in between.
+    /// Moves the branch from `tip` to `commit`, or fails because another process has moved it. Without a tip, "there is
+    /// no such branch" must be checked under the lock too: `Repository::reference` checks it before it takes the lock,
+    /// and would replace a branch that another process makes in between.
     fn move_on(&self, tip: Option<Oid>, commit: Oid, subject: &str) -> Result<(), Stop> {
         let held = SigSet::all().thread_swap_mask(SigmaskHow::SIG_BLOCK);
         let expected = tip.unwrap_or(Oid::ZERO_SHA1);
@@ -142,13 +142,13 @@ impl GitBranch {
             Err(error) if error.code() == ErrorCode::NotFound => None,
             Err(error) => return Err(error.into()),
         };
-        // What was fetched comes first: a branch that only lags behind catches up instead of growing apart.
+        // The fetched tip comes first: a branch that only lags behind catches up instead of growing apart.
         let fetched = self.commit_at(&format!("refs/remotes/origin/{}", self.branch))?;
         let parent = match (tip, fetched) {
             (Some(tip), Some(fetched)) if self.contains(fetched, tip) => Some(fetched),
             (tip, fetched) => tip.or(fetched),
         };
-        // What came from elsewhere and is not in this branch yet must not stand here a second time either.
+        // A run that was fetched and is not in this branch yet must not be added a second time either.
         if let Some(other) = fetched.filter(|other| Some(*other) != parent)
             && let (path, true) = self.place(&repository.find_commit(other)?.tree_id().into(), file, same)?
         {
@@ -220,7 +220,7 @@ impl GitBranch {
         .exits(Exit::Unpublished))
     }
 
-    /// git cannot keep `a` beside `a/b`: one is a file where the other is a folder. Packed references hide that.
+    /// git cannot keep both `a` and `a/b`: one is a file where the other is a folder. Packed references hide that.
     fn refuse_namesakes(&self) -> Result<(), Stop> {
         let above = self.branch.match_indices('/').map(|(at, _)| &self.branch[..at]);
         let mut taken = None;
@@ -234,7 +234,8 @@ impl GitBranch {
             taken = Some(name.trim_start_matches("refs/heads/").to_owned());
         }
         let Some(taken) = taken else { return Ok(()) };
-        let what = format!("the branch `{taken}` is there, and git keeps no branch of this name beside it");
+        let what =
+            format!("the branch `{taken}` is there, and git cannot have a branch of this name as well");
         let next = "name another branch, for example gbench-history";
         Err(Fault::at(self.address(), what, next).into())
     }
@@ -325,7 +326,6 @@ impl BranchStore for GitBranch {
                 Err(error) => error,
             };
             match &error {
-                // Another writer was faster.
                 Stop::Git(git) if matches!(git.code(), ErrorCode::Modified | ErrorCode::Exists) => {}
                 Stop::Git(git) if git.code() == ErrorCode::Locked && begun.elapsed() < PATIENCE => {}
                 Stop::Git(git) if git.code() == ErrorCode::Locked => {

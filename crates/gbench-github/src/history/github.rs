@@ -34,7 +34,7 @@ impl BranchStore for GitHubBranch<'_> {
         if self.client.find::<serde::de::IgnoredAny>(&self.client.route(""))?.is_some() {
             return Ok(Vec::new());
         }
-        let what = "GitHub shows no such repository to this token, or to nobody without one";
+        let what = "GitHub shows no such repository to this token, or without a token";
         let next = "check the name; for a private repository set GBENCH_TOKEN or GITHUB_TOKEN";
         Err(Fault::at(self.address(), what, next).exits(Exit::Unpublished).into())
     }
@@ -78,7 +78,6 @@ impl BranchStore for GitHubBranch<'_> {
     }
 }
 
-/// The run's file, and its name in the index, which holds the same bytes.
 fn with_mark(path: &str, file: &File<'_>) -> Vec<(String, Vec<u8>)> {
     let own = [path.to_owned(), index::place_of(path, file.mark)].map(|path| (path, file.bytes.to_vec()));
     let beside = file.beside.iter().map(|beside| (beside.path.clone(), beside.bytes.clone()));

@@ -1,11 +1,11 @@
-//! The index of a history: a name for each run, from which its commit and its verdict are told without reading the run.
+//! The index of a history: a name for each run, which has its commit and its verdict, so that the run need not be read.
 //!
 //! ```text
 //! history/2026-11/RUN.json.gz
 //! history/index/2026-11/RUN_BRANCH_LABEL_COMMIT_BASE_SHARD_EVENT_COLOUR
 //! ```
 //!
-//! Both files hold the same bytes, so the second costs nothing, and both come with the same commit of the branch. A name
+//! Both files have the same bytes, so the second costs nothing, and both come with the same commit of the branch. A name
 //! counts only while it stands for the very bytes of its run; where it does not, or where there is none, the run is read.
 //! So a history that an older version wrote needs no index, and one that two writers extended can be merged as before.
 
@@ -36,14 +36,13 @@ fn digest(text: &str) -> String {
 }
 
 impl Mark {
-    /// Whether the run is of this branch and machine; any, where none is named.
     pub(super) fn is_of(&self, branch: Option<&str>, label: Option<&str>) -> bool {
         branch.is_none_or(|branch| self.branch == digest(branch))
             && label.is_none_or(|label| self.label == digest(label))
     }
 
     fn parse(name: &str) -> Option<Self> {
-        // A run's id may hold the separator.
+        // A run's id may contain the separator.
         let mut fields = name.rsplitn(8, '_');
         let colour = fields.next()?;
         let event = fields.next()?;
@@ -90,7 +89,6 @@ pub(super) fn name_of(entry: &HistoryEntry) -> String {
     )
 }
 
-/// Where the name stands, beside the run's own file.
 pub(super) fn place_of(path: &str, name: &str) -> String {
     let folder = path.rsplit('/').nth(1).unwrap_or_default();
     format!("{}/{}/{folder}/{name}", layout::ROOT, layout::INDEX)

@@ -8,16 +8,13 @@
 //! history/accepted/7-3001.json    what pull request 7 was merged with, by the command in comment 3001
 //! ```
 //!
-//! Files are only ever added, each under a name of its own, so two writers never touch the same file and two branches
-//! that grew apart can be merged without a conflict.
+//! Files are only ever added, each under its own name, so two writers never touch the same file and two branches that
+//! grew apart can be merged without a conflict.
 
 use gbench_model::{Fault, Result, RunId, RunRecord};
 
-/// The folder of all runs.
 pub(super) const ROOT: &str = "history";
-/// The folder of the index, within that of the runs.
 pub(super) const INDEX: &str = "index";
-/// The folder of what people have accepted, likewise.
 pub(super) const ACCEPTED: &str = "accepted";
 const SUFFIX: &str = ".json.gz";
 
@@ -57,7 +54,7 @@ pub(super) fn is_of_a_history(
         return Ok(());
     }
     let what = format!(
-        "the branch holds no history: it has files and no folder `{ROOT}`, so it was made for something else"
+        "the branch has no history: it has files and no folder `{ROOT}`, so it was made for something else"
     );
     Err(Fault::at(address, what, "name a branch that is for the history alone, for example gbench-history"))
 }
@@ -66,7 +63,7 @@ pub(super) fn is_of_a_history(
 pub(super) fn month(record: &RunRecord) -> Result<&str> {
     let month = record.started.get(..7).filter(|month| folder_of(month).is_some());
     month.ok_or_else(|| {
-        let what = format!("`{}` is no time of a start", record.started.escape_debug());
+        let what = format!("`{}` is not a time of a start", record.started.escape_debug());
         Fault::at(format!("run {}", record.run_id), what, "give a record that gbench-ci wrote, unedited")
     })
 }

@@ -11,9 +11,7 @@ pub struct Listed {
     /// From the branch's root: `history/2026-11/RUN.json.gz`.
     pub path: String,
     pub(super) blob: Sha,
-    /// Bytes of the file, where the list says so.
     pub(super) size: Option<u64>,
-    /// The facts that the index has of it.
     pub(super) mark: Option<Mark>,
 }
 
@@ -23,7 +21,7 @@ impl Listed {
         self.blob.as_str()
     }
 
-    /// Whether the run may be of this branch and machine, as far as the index says; any, where none is named.
+    /// True if by the index the run may be of this branch and machine; any, where none is named.
     pub fn may_be_of(&self, branch: Option<&str>, label: Option<&str>) -> bool {
         self.mark.as_ref().is_none_or(|mark| mark.is_of(branch, label))
     }
@@ -35,7 +33,6 @@ pub struct Appended {
     /// Full id of a commit on the branch that holds it.
     pub commit: String,
     pub path: String,
-    /// It was there before.
     pub already: bool,
 }
 
@@ -44,16 +41,14 @@ pub(super) struct File<'a> {
     pub(super) month: &'a str,
     pub(super) bytes: &'a [u8],
     pub(super) message: &'a str,
-    /// The index's name of it.
     pub(super) mark: &'a str,
-    /// What is added with it, and is there already only with the same bytes.
+    /// Files that are added with it, and that exist already only with the same bytes.
     pub(super) beside: &'a [BesideFile],
 }
 
-/// A small file that a history keeps beside its runs.
+/// A small file that a history keeps in addition to its runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BesideFile {
-    /// From the branch's root.
     pub path: String,
     pub bytes: Vec<u8>,
 }

@@ -1,4 +1,4 @@
-//! The history: the whole runs of the default branch, one after the other, on a branch of their own.
+//! The history: the whole runs of the default branch, one after the other, on a separate branch.
 //!
 //! Who may write, which is the default branch alone and never a fork, is decided by the caller, who knows the event.
 
@@ -36,7 +36,6 @@ use store::BranchStore;
 pub use store_address::Address;
 pub use summary::{Looked, RunSummary, Started};
 
-/// Bytes of a file that says what was accepted.
 const MAX_ACCEPTED: usize = 256 << 10;
 
 /// A history, here or on GitHub.
@@ -86,7 +85,7 @@ impl<'c> HistoryBranch<'c> {
                 }
                 None => {
                     return Err(fault(
-                        "GitHub is not at hand",
+                        "GitHub is not available",
                         "name a branch of this repository: git:BRANCH",
                     ));
                 }
@@ -95,13 +94,13 @@ impl<'c> HistoryBranch<'c> {
         Ok(Self { address: address.clone(), place })
     }
 
-    /// Errors: the branch is not there, or was made for something else. A history may still hold no run.
+    /// Errors: the branch is not there, or was made for something else. A history may still have no run.
     pub fn need(&self) -> Result<()> {
         in_place!(self, store => store.need())
     }
 
-    /// Every run, oldest first. Of the repository here: of the branch and of what was last fetched of it from `origin`.
-    /// A branch that is not there has none.
+    /// Every run, oldest first. In the local repository these are the runs of the branch and of what was last fetched of
+    /// it from `origin`. A branch that is not there has none.
     pub fn list(&self) -> Result<Vec<Listed>> {
         let mut all = in_place!(self, store => store.list()?);
         // Run ids begin with the time; the sort is stable, so the branch itself goes before what was fetched.
@@ -125,22 +124,21 @@ impl<'c> HistoryBranch<'c> {
         entry.map_err(|what| Fault::at(format!("{} {}", self.address, listed.path), what, next))
     }
 
-    /// Whether the branch is there at all.
+    /// True if the branch exists.
     pub fn is_there(&self) -> Result<bool> {
         in_place!(self, store => store.is_there())
     }
 
-    /// Packs the loose objects of a history that lies in this repository; only counts them in a dry run. Nothing is packed of few
-    /// objects, and of a branch that is not there. Errors: the repository cannot be read or written.
+    /// Packs the loose objects of a history that lies in this repository; only counts them in a dry run. Nothing is
+    /// packed of few objects, and of a branch that is not there. Errors: the repository cannot be read or written.
     pub fn pack(&self, dry_run: bool) -> Result<PackedObjects> {
         match &self.place {
             Place::Git(git) => git.pack(dry_run),
-            // GitHub does it by itself.
             Place::GitHub(_) => Ok(PackedObjects::default()),
         }
     }
 
-    /// Whether each run that is read costs a request.
+    /// True if reading a run costs a request.
     pub fn is_remote(&self) -> bool {
         matches!(self.place, Place::GitHub(_))
     }
@@ -150,9 +148,9 @@ impl<'c> HistoryBranch<'c> {
         Ok(self.list()?.first().and_then(|first| first.run_id.started()))
     }
 
-    /// Shows what decides about a reference of every run of this branch (any, if there is none) and machine, newest first,
-    /// until `look` breaks off. A run that the index names costs nothing; any other is read, and of a history on GitHub at
-    /// most [`HistoryBranch::RECENT`] are. Errors: GitHub or the disk.
+    /// Shows what decides about a reference of every run of this branch (any, if there is none) and machine, newest
+    /// first, until `look` breaks off. A run that the index names costs nothing; any other is read, and of a history on
+    /// GitHub at most [`HistoryBranch::RECENT`] are. Errors: GitHub or the disk.
     pub fn series(
         &self,
         branch: Option<&str>,
@@ -198,20 +196,20 @@ impl<'c> HistoryBranch<'c> {
 
     /// Adds a run. The same run a second time is found and not added again, whenever it was added first.
     ///
-    /// Errors: a run that was cut short, measured nothing, or measured what is in no commit (exit code 4); another run under the same id; the branch is
-    /// checked out, or was made for something else; GitHub or the disk (exit code 6).
+    /// Errors: a run that was cut short, measured nothing, or measured what is in no commit (exit code 4); another run
+    /// under the same id; the branch is checked out, or was made for something else; GitHub or the disk (exit code 6).
     pub fn append(&self, entry: &HistoryEntry) -> Result<Appended> {
         self.append_with(entry, &[])
     }
 
-    /// What people have accepted, as far as the branch says: every file of its folder, in the order of their names.
+    /// The acceptances on the branch: every file of their folder, by name.
     pub fn accepted(&self) -> Result<Vec<BesideFile>> {
         let mut files = in_place!(self, store => store.beside(layout::ACCEPTED, MAX_ACCEPTED)?);
         files.sort_by(|one, other| one.path.cmp(&other.path));
         Ok(files)
     }
 
-    /// [`HistoryBranch::append`] with files beside the run, in the same commit.
+    /// [`HistoryBranch::append`] with more files in the same commit.
     pub fn append_with(&self, entry: &HistoryEntry, beside: &[BesideFile]) -> Result<Appended> {
         let bytes = entry.encode()?;
         let message = message(entry);

@@ -1,7 +1,8 @@
 //! The loose objects of a history as one pack: each published run leaves some ten of them.
 //!
-//! Objects that no history reaches are the user's and stay, so `git gc` is not run. The pack is made in a folder of its own, read back object by
-//! object, moved to the other packs, and only then the loose objects go: at every moment each object is there.
+//! Objects that no history reaches are the user's and stay, so `git gc` is not run. The pack is made in a separate
+//! folder, read back object by object, moved to the other packs, and only then the loose objects go: at every moment each
+//! object is there.
 
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -16,7 +17,7 @@ const FEWEST: usize = 100;
 /// Within the folder of objects; `git prune` removes folders of such names where they were left behind.
 const SCRATCH: &str = "tmp_objdir-gbench-ci";
 
-/// The loose objects of a history, and the pack that holds them now.
+/// The loose objects of a history, and the pack that has them now.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PackedObjects {
     pub objects: usize,
@@ -45,7 +46,6 @@ pub(super) fn pack(repository: &Repository, tips: &[Oid], dry_run: bool) -> io::
     let held = File::open(&scratch)?;
     held.try_lock().map_err(|_| io::Error::other("another gbench-ci is at it"))?;
     let made = packed(repository, &wanted, &objects, &scratch);
-    // Of this process, or of one that was killed.
     fs::remove_dir_all(&scratch)?;
     let pack_bytes = made?;
     for id in wanted {
@@ -73,7 +73,7 @@ fn packed(repository: &Repository, wanted: &[Oid], objects: &Path, scratch: &Pat
         let text = scratch.to_str().ok_or_else(|| io::Error::other("its path is not UTF-8"))?;
         alone.add_disk_alternate(text).map_err(io::Error::other)?;
         for id in wanted {
-            // libgit2 holds what it reads against its name.
+            // libgit2 checks what it reads against its name.
             alone.read(*id).map_err(io::Error::other)?;
         }
     }
@@ -96,7 +96,6 @@ fn absent(error: io::Error) -> io::Result<()> {
     if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) }
 }
 
-/// Where git keeps a loose object.
 fn place(objects: &Path, id: Oid) -> PathBuf {
     let name = id.to_string();
     objects.join(&name[..2]).join(&name[2..])
@@ -116,7 +115,6 @@ fn loose_objects(objects: &Path) -> io::Result<HashSet<Oid>> {
     Ok(found)
 }
 
-/// The objects of a set that commits reach, those of one kind and folder next to each other.
 fn reached(repository: &Repository, tips: &[Oid], of: &HashSet<Oid>) -> Result<Vec<Oid>, Error> {
     let mut walk = repository.revwalk()?;
     tips.iter().try_for_each(|tip| walk.push(*tip))?;

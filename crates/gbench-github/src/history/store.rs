@@ -9,14 +9,14 @@ use crate::api::address::Sha;
 use crate::api::branch::{TreeItem, TreeKind};
 use gbench_model::{Exit, Fault, Result};
 
-/// What keeps the branch: the repository here, or GitHub.
+/// The place of the branch: the local repository, or GitHub.
 pub(super) trait BranchStore {
     /// Why a try ended; writers may try again.
     type Error: From<Fault>;
 
     fn address(&self) -> String;
 
-    /// That the branch is not there.
+    /// The error where the branch does not exist.
     fn missing(&self) -> Fault;
 
     /// The root folders that together are the history; none where the branch is not there.
@@ -55,7 +55,6 @@ pub(super) trait BranchStore {
         needed().map_err(|error| self.fault(error))
     }
 
-    /// The folder of all runs among what the root holds.
     fn runs_in<'r>(&self, root: &'r [TreeItem]) -> Result<Option<&'r TreeItem>> {
         let runs = root.iter().find(|item| item.kind == TreeKind::Folder && item.path == layout::ROOT);
         let names = root.iter().map(|item| item.path.clone());
@@ -63,7 +62,6 @@ pub(super) trait BranchStore {
         Ok(runs)
     }
 
-    /// Every file that is named like an entry, in no order.
     fn list(&self) -> Result<Vec<Listed>> {
         let listed = || -> Result<Vec<Listed>, Self::Error> {
             let mut all = Vec::new();
@@ -86,7 +84,6 @@ pub(super) trait BranchStore {
         listed().map_err(|error| self.fault(error))
     }
 
-    /// The small files of a folder beside the runs, each of at most so many bytes.
     fn beside(&self, folder: &str, most: usize) -> Result<Vec<BesideFile>> {
         let prefix = format!("{}/{folder}/", layout::ROOT);
         let found = || -> Result<Vec<BesideFile>, Self::Error> {
@@ -111,7 +108,6 @@ pub(super) trait BranchStore {
         }
     }
 
-    /// Where the run's file stands or is to stand, and whether it is there.
     fn place(
         &self,
         root: &Sha,

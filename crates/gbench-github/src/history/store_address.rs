@@ -11,14 +11,14 @@ use crate::api::address::Slug;
 pub enum Address {
     /// Named baselines in a folder; a relative path counts from the folder or file that names it.
     Dir(PathBuf),
-    /// A history on a branch of the repository that holds the folder.
+    /// A history on a branch of the repository of the folder.
     Git(String),
     /// A history on a branch of a repository on GitHub.
     GitHub { slug: Slug, branch: String },
 }
 
 impl Address {
-    /// The advice for an address that is none.
+    /// The advice for a text that is not an address.
     pub const FORMS: &str = "write it as dir:PATH, git:BRANCH or github:OWNER/REPO@BRANCH";
 }
 
@@ -35,7 +35,7 @@ impl FromStr for Address {
                     parts.ok_or_else(|| format!("`{}` names no branch", text.escape_debug()))?;
                 Ok(Self::GitHub { slug: slug.parse()?, branch: checked(branch)? })
             }
-            _ => Err(format!("`{}` is no address of a store", text.escape_debug())),
+            _ => Err(format!("`{}` is not an address of a store", text.escape_debug())),
         }
     }
 }
@@ -58,7 +58,7 @@ fn checked(branch: &str) -> Result<String, String> {
     }
 }
 
-/// Whether git takes the text as a branch's name, by the rules of git-check-ref-format(1); at most 200 bytes.
+/// True if git takes the text as a branch's name, by the rules of git-check-ref-format(1); at most 200 bytes.
 pub(super) fn is_branch(text: &str) -> bool {
     let odd = |c: char| c.is_control() || " ~^:?*[\\".contains(c);
     let part = |part: &str| !part.is_empty() && !part.starts_with('.') && !part.ends_with(".lock");

@@ -47,7 +47,7 @@ impl HistoryEntry {
 pub struct Looked {
     /// One for each run that was passed over.
     pub warnings: Vec<String>,
-    /// Runs that are none, or cannot be read.
+    /// Entries that cannot be read as runs.
     pub unreadable: usize,
     /// There are older runs that were not looked at.
     pub cut_short: bool,

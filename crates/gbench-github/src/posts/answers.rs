@@ -1,5 +1,5 @@
-//! One comment of ours for each pull request and gate that answers commands. Its marker also says at which commit the decisions
-//! are kept: see [`super::kept`].
+//! One comment of ours for each pull request and gate that answers commands. Its marker also says at which commit the
+//! decisions are kept: see [`super::kept`].
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -12,14 +12,12 @@ use crate::api::client::Client;
 use crate::api::error::{ApiError, ApiResult};
 use crate::api::identity::Identity;
 
-/// The data in an answer of ours.
 #[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct AnswerMarker {
-    /// The gate.
     answers: String,
-    /// The commit whose check holds the decisions; absent while there is none.
+    /// The commit whose check keeps the decisions; absent while there is none.
     kept_at: Option<Sha>,
 }
 
@@ -29,7 +27,6 @@ struct Page {
     html_url: String,
 }
 
-/// This gate's answers on a pull request: number and marker, oldest first.
 fn ours(client: &Client, number: u64, gate: &str, me: &Identity) -> ApiResult<Vec<(u64, AnswerMarker)>> {
     let mine = |comment: comments::Comment| {
         let marker = read_state::<AnswerMarker>(&comment.body).filter(|marker| marker.answers == gate)?;
@@ -38,8 +35,8 @@ fn ours(client: &Client, number: u64, gate: &str, me: &Identity) -> ApiResult<Ve
     Ok(comments::list(client, number)?.into_iter().filter_map(mine).collect())
 }
 
-/// The commits at which decisions about a pull request may be kept. There is one, unless somebody else writes under the same
-/// account: what is kept at a commit tells which of them counts.
+/// The commits at which decisions about a pull request may be kept. There is one, unless another workflow writes under
+/// the same account: the document at a commit shows which one is right.
 pub fn kept_at(client: &Client, number: u64, gate: &str, me: &Identity) -> ApiResult<Vec<Sha>> {
     let mut commits: Vec<Sha> = Vec::new();
     for (_, marker) in ours(client, number, gate, me)? {
@@ -48,7 +45,7 @@ pub fn kept_at(client: &Client, number: u64, gate: &str, me: &Identity) -> ApiRe
     Ok(commits)
 }
 
-/// Says it, in the one comment that there is for answers. Gives its page.
+/// Writes the answer into the only comment for answers, and returns its page.
 pub fn post(
     client: &Client,
     number: u64,
@@ -77,7 +74,8 @@ pub fn post(
     };
     for (twin, _) in twins {
         match client.delete(&at(*twin)) {
-            // Another job has deleted it, or this token may not: then the text loses its marker, and nobody reads it as an answer.
+            // Another job has deleted it, or this token may not: then the text loses its marker and is no longer read as
+            // an answer.
             Err(ApiError::Refused { .. }) => {
                 let said = json!({ "body": "Answered in the other comment of this gate." });
                 match client.patch::<Page>(&at(*twin), &said) {

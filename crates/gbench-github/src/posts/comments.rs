@@ -1,5 +1,5 @@
-//! One comment of ours for each pull request and gate: found on any page by marker and author, written over in place,
-//! and never by a run that knows less than it says.
+//! One comment of ours for each pull request and gate: found on any page by marker and author, written over in place, and
+//! never by a run that knows less.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -23,10 +23,8 @@ pub struct Comment {
     pub id: u64,
     #[serde(default, deserialize_with = "or_default")]
     pub(crate) body: String,
-    /// Null where the account is gone.
     #[serde(default, deserialize_with = "or_default")]
     pub(crate) user: User,
-    /// Its page.
     #[serde(default, deserialize_with = "or_default")]
     html_url: String,
 }
@@ -36,7 +34,7 @@ pub struct Comment {
 pub enum CommentMode {
     /// Where there is something to say, or something was said that is no longer so.
     OnChange,
-    /// Also where all is well, and anew for every commit.
+    /// Also where all is well, and again for every commit.
     Always,
     Never,
 }
@@ -47,7 +45,7 @@ pub enum Posted {
     /// With the address of its page.
     Created(String),
     Updated(String),
-    /// It says so already; nothing was written.
+    /// It is up to date; nothing was written.
     Unchanged,
     /// There is nothing worth saying, and nothing was said before.
     Quiet,
@@ -57,7 +55,6 @@ pub enum Posted {
     Never,
 }
 
-/// Every comment of a pull request or an issue, oldest first.
 pub(crate) fn list(client: &Client, number: u64) -> ApiResult<Vec<Comment>> {
     let route = client.route(&format!("/issues/{number}/comments"));
     let mut all: Vec<Comment> = client.pages(&route, None, PAGES)?;
@@ -70,7 +67,6 @@ pub fn find(client: &Client, number: u64, gate: &str, me: &Identity) -> ApiResul
     Ok(ours(client, number, gate, me)?.into_iter().next())
 }
 
-/// All of this gate's, oldest first: there are two where two jobs were equally fast.
 fn ours(client: &Client, number: u64, gate: &str, me: &Identity) -> ApiResult<Vec<(Comment, Marker)>> {
     let mine = |comment: Comment| {
         let marker = Marker::find(&comment.body).filter(|marker| marker.gate == gate)?;
@@ -84,15 +80,16 @@ pub struct CommentRequest<'a> {
     /// The text, for a marker that it ends with.
     pub body: &'a dyn Fn(&Marker) -> String,
     pub should_comment: bool,
-    /// Whether a later run has spoken elsewhere.
+    /// True if a later run has reported elsewhere.
     pub is_overtaken: &'a dyn Fn() -> ApiResult<bool>,
 }
 
-/// Says it, in one comment. `should_comment` is false for plain green, about which [`CommentMode::OnChange`] opens no comment.
+/// Says it, in one comment. `should_comment` is false for plain green, about which [`CommentMode::OnChange`] opens no
+/// comment.
 ///
 /// Nothing is written for a commit that is not the pull request's head any more, nor over what a later run says of the
-/// same commit, in its comment or, as `is_overtaken` knows, elsewhere. Both are asked last before writing. `body` is asked only where something is written; the marker's
-/// line is added where it is not the last one.
+/// same commit, in its comment or, as `is_overtaken` knows, elsewhere. Both are asked last before writing. `body` is
+/// asked only where something is written; the marker's line is added where it is not the last one.
 pub fn post(
     client: &Client,
     number: u64,
@@ -114,7 +111,6 @@ pub fn post(
     retry_update(client, || post.step(mode, &mut tried))
 }
 
-/// One call of [`post`].
 struct Post<'a> {
     client: &'a Client,
     number: u64,
@@ -123,7 +119,6 @@ struct Post<'a> {
     me: &'a Identity,
 }
 
-/// The request of an earlier attempt whose outcome is unknown.
 #[derive(Clone, Copy)]
 enum Sent {
     New,
@@ -154,7 +149,7 @@ impl Post<'_> {
         *sent = Some(Sent::Change);
         let route = self.route(comment.id);
         let written: Comment = match self.client.patch_once(&route, &body) {
-            // Somebody may have deleted it since it was found: then there is none, and a new one is made.
+            // It may have been deleted since it was found: then a new one is made.
             Err(refused) if matches!(refused.status(), Some(403 | 404 | 410)) => {
                 let now = ours(self.client, self.number, &self.marker.gate, self.me)?;
                 return Err(if now.iter().any(|(there, _)| there.id == comment.id) {
@@ -177,7 +172,7 @@ impl Post<'_> {
         Ok(stands.then(|| json!({ "body": text })))
     }
 
-    /// Of a comment that could not be written. GitHub refuses both who may not write and who writes where none may.
+    /// GitHub refuses both a token that may not write and a place where nothing may be written.
     fn of_write(&self, error: ApiError) -> UpdateError {
         let is_locked = || pulls::is_locked(self.client, self.number).unwrap_or(false);
         match error {
@@ -193,8 +188,8 @@ impl Post<'_> {
         *sent = Some(Sent::New);
         let route = self.client.route(&format!("/issues/{}/comments", self.number));
         let created: Comment = self.client.post_once(&route, &body).map_err(|error| self.of_write(error))?;
-        // Another job may have looked at the same time and found none either. Whoever came second takes its own back:
-        // it looks after writing, so it sees the first.
+        // Another job may have looked at the same time and found none either. The second one removes its own: it looks
+        // after writing, so that it sees the first.
         let now = ours(self.client, self.number, &self.marker.gate, self.me)?;
         if now.first().is_some_and(|(first, _)| first.id < created.id) {
             self.remove(created.id)?;
@@ -210,7 +205,7 @@ impl Post<'_> {
         twins.iter().try_for_each(|(twin, _)| self.remove(twin.id))
     }
 
-    /// A twin that may not be taken away is no reason to fail: the next change tries again.
+    /// A twin that may not be removed does not fail the job: the next change tries again.
     fn remove(&self, twin: u64) -> ApiResult<()> {
         match self.client.delete(&self.route(twin)) {
             Err(ApiError::Refused { .. }) => Ok(()),

@@ -1,5 +1,5 @@
-//! Open issues for runs without a watcher, at most one for each gate and topic: opened when something got slower, brought up to
-//! date by every run after it, closed with a note when all is well again. A later slowdown opens a fresh one.
+//! Open issues for runs without a watcher, at most one for each gate and topic: opened when something got slower, brought
+//! up to date by every run after it, closed with a note when all is well again. A later slowdown opens a fresh one.
 
 use std::fmt;
 use std::time::SystemTime;
@@ -30,10 +30,10 @@ const TITLE: usize = 256;
 pub enum IssueDone {
     Opened(String),
     Updated(String),
-    /// It says so already; nothing was written.
+    /// It is up to date; nothing was written.
     Unchanged(String),
     Closed(String),
-    /// Nothing to say, and none is open.
+    /// Nothing to report, and none is open.
     Nothing,
 }
 
@@ -42,7 +42,7 @@ impl fmt::Display for IssueDone {
         match self {
             Self::Opened(url) => write!(formatter, "opened {url}"),
             Self::Updated(url) => write!(formatter, "updated {url}"),
-            Self::Unchanged(url) => write!(formatter, "says so already {url}"),
+            Self::Unchanged(url) => write!(formatter, "is up to date {url}"),
             Self::Closed(url) => write!(formatter, "closed {url}"),
             Self::Nothing => formatter.write_str("none is open, and none is needed"),
         }
@@ -72,9 +72,9 @@ struct Issue {
 /// The question that an issue is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IssueTopic {
-    /// Whether the newest run is red.
+    /// The newest run is red, or not.
     Verdict,
-    /// What the history shows.
+    /// Lasting changes and drifts in the history.
     Trends,
 }
 
@@ -86,12 +86,10 @@ pub struct IssueSubject<'a> {
 }
 
 impl IssueSubject<'_> {
-    /// The last line of the issue.
     fn marker(&self) -> String {
         self.line(["issue", "trends"])
     }
 
-    /// The last line of the note that closes it.
     fn closing(&self) -> String {
         self.line(["closes", "closes_trends"])
     }
@@ -105,15 +103,14 @@ impl IssueSubject<'_> {
 /// The newest issue about a subject, open or closed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewestIssue {
-    /// Without its last line.
     pub body: String,
     pub is_open: bool,
     /// A person closed it, and not a program.
     pub closed_by_person: bool,
 }
 
-/// Says that something is wrong (`open`) or that all is well. `body` is given the marker to end with;
-/// `note_when_closed` is Markdown. Never touches an issue of another author, whatever stands in it.
+/// Reports that something is wrong (`open`) or that all is well. `body` is given the marker to end with;
+/// `note_when_closed` is Markdown. Never touches an issue of another author, whatever its text.
 pub fn report(
     client: &Client,
     subject: IssueSubject<'_>,
@@ -165,8 +162,8 @@ pub fn newest(client: &Client, subject: IssueSubject<'_>, me: &Identity) -> ApiR
     Ok(Some(NewestIssue { body, is_open, closed_by_person }))
 }
 
-/// When the open issue of a gate was opened; nothing where none is open. What has no time that can be read was opened at the
-/// beginning of all time.
+/// The time at which the open issue of a gate was opened, if one is open. Without a time that can be read it is the
+/// earliest time there is.
 pub fn opened(client: &Client, subject: IssueSubject<'_>, me: &Identity) -> ApiResult<Option<SystemTime>> {
     let time = |issue: &Issue| {
         let at = issue.created_at.as_deref().and_then(|text| humantime::parse_rfc3339(text).ok());
@@ -181,7 +178,6 @@ impl Issue {
     }
 }
 
-/// This subject's open issues, oldest first: there are two where two jobs were equally fast.
 fn ours(client: &Client, marker: &str, me: &Identity) -> ApiResult<Vec<Issue>> {
     let route = client.route(&format!("/issues?state=open&creator={}", encoded(me.login())));
     let mut all: Vec<Issue> = client.pages(&route, None, PAGES)?;
@@ -241,7 +237,6 @@ fn shut(client: &Client, number: u64, reason: &str) -> ApiResult<()> {
     client.patch::<Issue>(&route, &json!({ "state": "closed", "state_reason": reason })).map(drop)
 }
 
-/// Whether two texts differ in more than line ends and what follows the last line.
 fn same(one: &str, other: &str) -> bool {
     one.trim_end().lines().eq(other.trim_end().lines())
 }

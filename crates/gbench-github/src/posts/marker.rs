@@ -7,18 +7,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::api::address::Sha;
 
-/// The data that gbench-ci keeps in a comment of its own.
+/// The data that gbench-ci keeps in its comment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Marker {
-    /// Which gate speaks: several may on one pull request.
+    /// The gate's name: several may write to one pull request.
     pub gate: String,
     /// The commit that was judged.
     pub head: Sha,
-    /// `GITHUB_RUN_ID` and `GITHUB_RUN_ATTEMPT` of the job that speaks; they grow with time.
+    /// `GITHUB_RUN_ID` and `GITHUB_RUN_ATTEMPT` of the job that writes; they grow with time.
     pub run: u64,
     pub attempt: u32,
-    /// Hexadecimal digest of what is said, in small letters.
+    /// Hexadecimal digest of the text, in small letters.
     pub state: String,
 }
 
@@ -41,7 +41,7 @@ impl Marker {
         known.then_some(marker)
     }
 
-    /// Whether the other one speaks of the same commit and comes from a later run.
+    /// True if the other one is about the same commit and comes from a later run.
     pub fn is_older_than(&self, other: &Marker) -> bool {
         self.head == other.head && (self.run, self.attempt) < (other.run, other.attempt)
     }
@@ -62,7 +62,7 @@ pub fn read_state<T: Serialize + serde::de::DeserializeOwned>(body: &str) -> Opt
     (state_line(&value) == last).then_some(value)
 }
 
-/// The text with the marker as its last line, whether or not it stands there already.
+/// The text with the marker as its last line, added where it is missing.
 pub(crate) fn marked(text: String, marker: &str) -> String {
     if last_line(&text) == marker { text } else { format!("{}\n\n{marker}", text.trim_end()) }
 }

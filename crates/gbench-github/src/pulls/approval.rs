@@ -1,8 +1,8 @@
-//! Whether a maintainer's label says that a fork's code may run. GitHub lets only people with triage rights label, and is
-//! asked each time: an event file tells what was true when the event happened.
+//! Checks that a maintainer's label allows a fork's code to run. GitHub lets only people with triage rights label, and is
+//! asked each time: an event file shows the state at the time of the event.
 //!
-//! A label stays after another push, so that it must be newer than what it is to speak for. GitHub keeps no time of
-//! a push to a fork that could not be forged; but the run was made by GitHub when the push arrived, so that a label that is
+//! A label stays after another push, so that it must be newer than the code that it allows. GitHub keeps no time of a
+//! push to a fork that could not be forged; but the run was made by GitHub when the push arrived, so that a label that is
 //! newer than the run was put on after the run's commit was there. A run that a label started carries the head that was
 //! labelled. In both cases that commit must still be the head.
 
@@ -22,7 +22,6 @@ const PAGES: u32 = 20;
 #[derive(Clone, Copy, Debug)]
 pub struct ApprovalRequest<'a> {
     pub number: u64,
-    /// The commit that the job is about.
     pub head: &'a Sha,
     pub run: u64,
     /// The very event of this run is that the label was put on.

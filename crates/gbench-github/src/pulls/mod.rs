@@ -151,7 +151,8 @@ pub fn commits_between(client: &Client, base: &Sha, head: &Sha) -> ApiResult<Vec
     Ok(commits.into_iter().map(|commit| commit.sha).collect())
 }
 
-/// Reads a finished run, with what a `workflow_run` event would say of it. `None`: there is no such run, or it is not finished.
+/// Reads a finished run, with what a `workflow_run` event would say of it. `None`: there is no such run, or it is not
+/// finished.
 pub fn finished_run(client: &Client, id: u64) -> ApiResult<Option<FinishedRun>> {
     let route = client.route(&format!("/actions/runs/{id}"));
     let Some(run) = client.find::<GitHubRun>(&route)? else { return Ok(None) };
@@ -215,7 +216,8 @@ fn at_commit(pulls: &[GitHubPull], head: &Sha) -> Vec<OpenPull> {
     open
 }
 
-/// The open pull requests that share a branch and a commit, the oldest first: a check on the commit is one of all of them.
+/// The open pull requests that share a branch and a commit, the oldest first: a check on the commit is one of all of
+/// them.
 pub fn sharing(client: &Client, from: &Slug, branch: &str, head: &Sha) -> ApiResult<Vec<OpenPull>> {
     Ok(at_commit(&of_branch(client, from, branch)?, head))
 }
@@ -225,7 +227,8 @@ pub fn sharing(client: &Client, from: &Slug, branch: &str, head: &Sha) -> ApiRes
 pub struct NoPull {
     /// A sentence without a period.
     pub why: String,
-    /// It went on, or was closed: no reader waits for this answer. Otherwise something is odd, and nothing may turn green.
+    /// It went on, or was closed: no reader waits for this answer. Otherwise something is odd, and nothing may turn
+    /// green.
     pub is_over: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What a person wrote, and what GitHub says that they may do here: a command in a comment is only as good as that.
+//! A person's comment, and their rights by GitHub: a command in a comment is only as good as these.
 
 use std::time::SystemTime;
 
@@ -14,17 +14,15 @@ use crate::api::response::or_default;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WrittenComment {
     pub id: u64,
-    /// Number of the issue or pull request that it stands on.
     pub number: u64,
     pub body: String,
     /// Empty where the account is gone.
     pub author: String,
     /// Neither an app nor an organization.
     pub by_a_person: bool,
-    /// As GitHub writes it.
     pub at: String,
     pub written: SystemTime,
-    /// Since it was written: what it said when, nobody can tell.
+    /// Since it was written; its text before that is unknown.
     pub is_edited: bool,
 }
 
@@ -40,7 +38,7 @@ struct RawComment {
     issue_url: String,
 }
 
-/// Reads a comment. `None`: it is gone. Errors: GitHub, or an answer that says neither when nor where it was written.
+/// Reads a comment. `None`: it is gone. Errors: GitHub, or an answer without its time or its place.
 pub fn comment(client: &Client, id: u64) -> ApiResult<Option<WrittenComment>> {
     let route = client.route(&format!("/issues/comments/{id}"));
     let raw: RawComment = match client.get(&route) {
@@ -54,7 +52,7 @@ pub fn comment(client: &Client, id: u64) -> ApiResult<Option<WrittenComment>> {
         id: raw.id,
         number: number.ok_or_else(|| unreadable("`issue_url` names no issue"))?,
         is_edited: raw.updated_at != raw.created_at,
-        written: written.map_err(|_| unreadable("`created_at` is no time"))?,
+        written: written.map_err(|_| unreadable("`created_at` is not a time"))?,
         at: raw.created_at,
         by_a_person: raw.user.kind == "User" && !raw.user.login.is_empty(),
         author: raw.user.login,
@@ -70,8 +68,8 @@ struct Permission {
     user: User,
 }
 
-/// Whether somebody may write to the repository. A role that an organization has made itself counts by the base that GitHub
-/// gives for it, and by no name.
+/// True if the person may write to the repository. For a role that an organization has made itself the base decides that
+/// GitHub gives for it, not its name.
 pub fn may_write(client: &Client, login: &str) -> ApiResult<bool> {
     let route = client.route(&format!("/collaborators/{}/permission", encoded(login)));
     // GitHub may know no such user.

@@ -1,8 +1,9 @@
-//! The commands of a step to its runner: lines in the log, and the files behind `GITHUB_OUTPUT` and `GITHUB_STEP_SUMMARY`.
+//! The commands of a step to its runner: lines in the log, and the files behind `GITHUB_OUTPUT` and
+//! `GITHUB_STEP_SUMMARY`.
 //!
-//! The runner obeys every line of a step's output that looks like a command, whoever wrote it. So text from elsewhere
-//! goes through [`line()`] or [`CommandEscaper`] on its way to the log, through [`data`] or [`property`] on its way into a command,
-//! and stands between [`stop`] and [`resume`]. Facts: docs.github.com, "Workflow commands for GitHub Actions"; the
+//! The runner obeys every line of a step's output that looks like a command, whatever its author. So text from elsewhere
+//! goes through [`line()`] or [`CommandEscaper`] on its way to the log, through [`data`] or [`property`] on its way into
+//! a command, and between [`stop`] and [`resume`]. Facts: docs.github.com, "Workflow commands for GitHub Actions"; the
 //! runner itself reads `::` at the beginning of a line, after any blanks, and the older `##[` anywhere in it.
 
 use std::fs::OpenOptions;
@@ -19,7 +20,7 @@ pub(crate) const SUMMARY: usize = (1 << 20) - 4096;
 /// Annotations of one level that the runner takes from a step.
 pub const ANNOTATIONS: usize = 10;
 
-/// How grave an annotation is.
+/// The severity of an annotation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case", const_into_str)]
 pub enum Level {
@@ -72,7 +73,7 @@ pub fn annotation(level: Level, path: Option<&str>, at: Option<u32>, title: &str
     format!("::{}{blank}{}::{}", level.into_str(), given.join(","), data(message))
 }
 
-/// One line for the log that is no command, whatever stands in it: control characters, line breaks among them, become
+/// One line for the log that is never a command, whatever its text: control characters, line breaks among them, become
 /// U+FFFD, what turns the reading order around its code, and a blank parts what a command begins with.
 pub fn line(text: &str) -> String {
     let text = seen(text, |c| c == '\t').replace("##[", "## [");
@@ -84,7 +85,7 @@ pub fn line(text: &str) -> String {
 }
 
 /// Tells the runner to obey nothing until [`resume`]; the token is 128 random bits.
-#[must_use = "the runner obeys no command until it is told the token"]
+#[must_use = "the runner obeys no command until it reads the token"]
 pub fn stop(out: &mut impl Write) -> io::Result<String> {
     let token = token();
     writeln!(out, "::stop-commands::{token}")?;
@@ -94,7 +95,7 @@ pub fn stop(out: &mut impl Write) -> io::Result<String> {
 
 /// Ends what [`stop`] began.
 pub fn resume(out: &mut impl Write, token: &str) -> io::Result<()> {
-    // On a line of its own, also where what came before it ended without one.
+    // On a separate line, also where the text before it has no line end.
     writeln!(out, "\n::{token}::")?;
     out.flush()
 }
@@ -146,8 +147,8 @@ impl<W: Write> Write for CommandEscaper<W> {
     }
 }
 
-/// Appends an output of the step to the file that `GITHUB_OUTPUT` names. The value may hold anything: what ends it is
-/// drawn anew each time. Errors: the file cannot be written. Exit code 2.
+/// Appends an output of the step to the file that `GITHUB_OUTPUT` names. The value may contain anything: its delimiter is
+/// drawn each time. Errors: the file cannot be written. Exit code 2.
 pub fn set_output(file: &Path, name: &str, value: &str) -> Result<()> {
     let delimiter = loop {
         let delimiter = format!("gbench_{}", token());
@@ -159,8 +160,8 @@ pub fn set_output(file: &Path, name: &str, value: &str) -> Result<()> {
         .map_err(|error| unwritable(file, "GITHUB_OUTPUT", &error))
 }
 
-/// Appends Markdown to the step's summary, of which `SUMMARY` bytes are used at most: what does not fit any more is
-/// cut at the end of a line, and the summary says so. Errors: the file cannot be written. Exit code 2.
+/// Appends Markdown to the step's summary, of which `SUMMARY` bytes are used at most: the rest is cut at the end of a
+/// line, with a note. Errors: the file cannot be written. Exit code 2.
 pub fn append_summary(file: &Path, markdown: &str) -> Result<()> {
     const CUT: &str = "\n\nThe rest does not fit into a summary: it is in the report.\n";
     let used = std::fs::metadata(file).map_or(0, |metadata| metadata.len()) as usize;
@@ -177,13 +178,11 @@ pub fn append_summary(file: &Path, markdown: &str) -> Result<()> {
     append(file, &text).map_err(|error| unwritable(file, "GITHUB_STEP_SUMMARY", &error))
 }
 
-/// The whole lines at the beginning of a text that fit into so many bytes.
 fn lines_within(text: &str, bytes: usize) -> &str {
     let end = text.as_bytes()[..bytes.min(text.len())].iter().rposition(|byte| *byte == b'\n');
     &text[..end.unwrap_or(0)]
 }
 
-/// Onto a line of its own: what was written before may have ended without one.
 fn append(path: &Path, text: &str) -> io::Result<()> {
     let mut file = OpenOptions::new().create(true).read(true).append(true).open(path)?;
     let mut last = [b'\n'];

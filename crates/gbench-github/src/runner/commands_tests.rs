@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::commands::*;
 
-/// Whether the runner would take a line for a command: `::` after blanks, or `##[` anywhere.
+/// True if the runner would take a line for a command: `::` after blanks, or `##[` anywhere.
 fn obeyed(text: &str) -> bool {
     // Its reader ends a line at a carriage return, too.
     text.split(['\n', '\r']).any(|line| line.trim_start().starts_with("::") || line.contains("##["))
@@ -29,7 +29,7 @@ fn a_tame_writer_passes_every_line_on_and_also_the_last() {
     assert_eq!(String::from_utf8(tame.finish().unwrap()).unwrap(), "a::b\n: :c\n: :d\n");
 }
 
-/// What the runner reads from the file of outputs.
+/// The outputs as the runner reads them.
 fn outputs(text: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let mut lines = text.lines();

@@ -29,13 +29,13 @@ pub struct Context {
     pub event: WorkflowEvent,
     pub slug: Slug,
     pub endpoint: Endpoint,
-    /// `GITHUB_SHA`. Of a pull request it is a merge commit that GitHub made.
+    /// `GITHUB_SHA`. For a pull request it is a merge commit that GitHub made.
     pub sha: Sha,
     /// Absent where the event is about a tag or a pull request.
     pub branch: Option<String>,
     /// Absent where the event file does not say; of a schedule it is the branch that it runs on.
     pub default_branch: Option<String>,
-    /// Of every event that carries one, reviews among them.
+    /// For every event that carries one, reviews among them.
     pub pull_request: Option<PullRequest>,
     pub workflow_run: Option<WorkflowRun>,
     /// Number of the comment that an `issue_comment` event is about. Nothing else of it is read: GitHub is asked.
@@ -50,7 +50,7 @@ pub struct Context {
 }
 
 impl Context {
-    /// Reads the job from its environment. `None`: this is no job of GitHub Actions.
+    /// Reads the job from its environment. `None`: this is not a job of GitHub Actions.
     ///
     /// Errors: a variable or a field of the event file that is missing or is not what GitHub documents. Exit code 2.
     pub fn read(variable: &dyn Fn(&str) -> Option<String>) -> Result<Option<Self>> {
@@ -89,8 +89,8 @@ impl Context {
         };
         let branch = given("GITHUB_REF").and_then(|name| name.strip_prefix("refs/heads/").map(str::to_owned));
         let default_branch = match (payload.default_branch(), &event) {
-            // GitHub starts a schedule on the default branch alone. GitHub Enterprise Server before the autumn of 2022 and
-            // Gitea say nothing but the schedule in its event file.
+            // GitHub starts a schedule on the default branch alone. GitHub Enterprise Server before the autumn of 2022
+            // and Gitea say nothing but the schedule in its event file.
             (None, WorkflowEvent::Schedule) => branch.clone(),
             (told, _) => told,
         };
@@ -111,14 +111,14 @@ impl Context {
         }))
     }
 
-    /// Whether what is judged comes from another repository than this one, or from one that is gone.
+    /// True if the judged code comes from another repository, or from one that is gone.
     pub fn is_fork(&self) -> bool {
         let foreign = |slug: &Option<Slug>| slug.as_ref() != Some(&self.slug);
         self.pull_request.as_ref().is_some_and(|pull| foreign(&pull.head_repository))
             || self.workflow_run.as_ref().is_some_and(|run| foreign(&run.head_repository))
     }
 
-    /// Whether this is a run of the default branch itself: the only ones whose results are history.
+    /// True for a run of the default branch itself. Only these belong to the history.
     pub fn on_default_branch(&self) -> bool {
         let own = matches!(
             self.event,
@@ -127,13 +127,11 @@ impl Context {
         own && !self.deleted && self.branch.is_some() && self.branch == self.default_branch
     }
 
-    /// The page of this job's run.
     pub fn run_url(&self) -> Option<String> {
         let run = self.run.as_ref()?;
         Some(self.page_of(run.id, run.attempt))
     }
 
-    /// The page of a run of this repository.
     pub fn page_of(&self, run: u64, attempt: u32) -> String {
         let attempt = if attempt > 1 { format!("/attempts/{attempt}") } else { String::new() };
         format!("{}/{}/actions/runs/{run}{attempt}", self.endpoint.server, self.slug)
@@ -162,7 +160,7 @@ fn run(given: &dyn Fn(&str) -> Option<String>) -> Result<Option<Run>> {
 
 fn number(given: &dyn Fn(&str) -> Option<String>, name: &str) -> Result<Option<u64>> {
     let Some(text) = given(name) else { return Ok(None) };
-    let what = || format!("`{}` is no whole number", text.escape_debug());
+    let what = || format!("`{}` is not a whole number", text.escape_debug());
     text.parse().map(Some).map_err(|_| Fault::at(name, what(), OF_THE_RUNNER))
 }
 

@@ -12,8 +12,8 @@ const COMMITS: [(&str, &str); 4] = [
     ("ZEROS", "0000000000000000000000000000000000000000"),
 ];
 
-/// Reads the job for `event`, a file in fixtures/github/events whose name up to the dot is the event's. `payload` replaces the file,
-/// `replace` substitutes its second line for its first, and `variables` override the usual ones.
+/// Reads the job for `event`, a file in fixtures/github/events whose name up to the dot is the event's. `payload`
+/// replaces the file, `replace` substitutes its second line for its first, and `variables` override the usual ones.
 pub(crate) fn answer(given: &Given) -> String {
     let unnamed = |text: String| COMMITS.iter().fold(text, |text, (name, sha)| text.replace(name, sha));
     let section = |head: &str| given.get(head).map(unnamed);

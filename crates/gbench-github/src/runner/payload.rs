@@ -66,7 +66,7 @@ impl Payload {
         let root: Value = serde_json::from_str(text)
             .map_err(|error| fault(format!("the event file is not JSON: {error}")))?;
         if !root.is_object() {
-            return Err(fault("the event file holds no JSON object".into()));
+            return Err(fault("the event file is not a JSON object".into()));
         }
         let deleted = root.get("deleted").and_then(Value::as_bool).unwrap_or(false);
         Ok(Self { root, deleted })

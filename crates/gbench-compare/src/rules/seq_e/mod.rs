@@ -1,9 +1,9 @@
-//! The rules `seq-e`, `seq-e-2`, `seq-e-3` and `seq-e-4`: a screen over the whole suite, then e-processes over fresh rounds of the candidates. A record
-//! names its rule, and is judged by it for ever.
+//! The rules `seq-e`, `seq-e-2`, `seq-e-3` and `seq-e-4`: a screen over the whole suite, then e-processes over fresh
+//! rounds of the candidates. A record names its rule, and is always judged by it.
 //!
-//! [`gbench_stats::seq_e`] holds the arithmetic and why it may be believed; here stand the reasons, and the validity checks,
-//! which can only make a verdict weaker. All rounds are replayed whenever the rule is asked, so that a verdict depends on
-//! the records alone, and not on when somebody looked.
+//! [`gbench_stats::seq_e`] has the arithmetic and its proof; here are the reasons, and the validity checks, which can
+//! only make a verdict weaker. All rounds are replayed whenever the rule is asked, so that a verdict depends on the
+//! records alone, and not on the times at which it was asked for.
 //!
 //! ```text
 //!  improved  |     unchanged: the interval      |  regressed: the e-value of
@@ -41,7 +41,6 @@ use reasons::{further_rounds, steps_in_the_way, what_next, why_open};
 
 use state::{RowState, Taken, results, results_of, row_states};
 
-/// Control rows that one reason names.
 const MAX_NAMED: usize = 3;
 
 #[derive(Clone, Debug)]
@@ -71,16 +70,16 @@ impl SeqE {
         }
     }
 
-    /// The rule that also knows why the rounds of these records ended. Those that nobody cut short go on until every row is
-    /// decided or has had its rounds, or the budget is spent. Records of the first rule keep its words.
+    /// The rule that also knows why the rounds of these records ended. Unless they are interrupted, rounds continue until
+    /// every row is decided or has had its rounds, or the budget is spent. Records of the first rule keep its words.
     pub fn ended_as(self, comparison: &Comparison, records: [&RunRecord; 2]) -> Self {
         let whole = records.iter().all(|record| record.state == RecordState::Complete);
         let known = whole && self.rule.name != SequentialRuleName::SeqE;
         Self { spent: comparison.budget.seconds().filter(|_| known), ..self }
     }
 
-    /// The rule for the base against itself. A row that changes there by chance takes all reds of the comparison with it, so that from
-    /// SEQ-E 3 on it may do so in one of a thousand comparisons.
+    /// The rule for the base against itself. A row that changes there by chance takes all reds of the comparison with it,
+    /// so that from SEQ-E 3 on it may do so in one of a thousand comparisons.
     pub(crate) fn of_control(&self) -> Self {
         const EACH_WAY: f64 = 0.0005;
         let mut rule = self.clone();
@@ -97,8 +96,8 @@ impl SeqE {
         limits_of(&self.rule)
     }
 
-    /// Of a row that was not decided: head varies far more than base, and by more than the target. All rows share `alpha`. Rounds in which
-    /// one side met other work say nothing of it.
+    /// For a row that was not decided: head varies far more than base, and by more than the target. All rows share
+    /// `alpha`. Rounds in which one side met other work are left out.
     fn noisier_head(&self, state: &RowState, decision: &RowDecision, screen: &Screen) -> Option<Reason> {
         let is_open =
             matches!(decision.reason, Some(Reason::RangeUndecided { .. } | Reason::ChangeUnknown { .. }));
@@ -251,7 +250,6 @@ impl Rule for SeqE {
             if decision.verdict != Verdict::Inconclusive
                 && let Some(change) = &mut decision.change
             {
-                // What was decided needs no word on what else would have been.
                 change.detectable = None;
             }
             decisions.push(decision);
@@ -296,7 +294,6 @@ impl Rule for SeqE {
     }
 }
 
-/// The undisturbed rounds of a row.
 struct CalmRounds {
     differences: Vec<f64>,
     head_second: Vec<bool>,
@@ -325,13 +322,11 @@ fn calm_rounds(states: &[RowState]) -> Option<Vec<CalmRounds>> {
     Some(states.iter().map(calm).collect())
 }
 
-/// The values of the undisturbed rounds.
 fn calm_of<T: Copy>(of_rounds: &[T], disturbed: &[bool]) -> Vec<T> {
     let calm = of_rounds.iter().zip(disturbed).filter(|(_, disturbed)| !**disturbed);
     calm.map(|(of_round, _)| *of_round).collect()
 }
 
-/// The median slowdown over the metric that most rows measure.
 fn suite_location_shift(rows: &[(&RowState, &SequentialResult)]) -> (Option<f64>, Option<Warning>) {
     let mut sizes = vec![0; rows.iter().map(|(state, _)| state.family + 1).max().unwrap_or(0)];
     rows.iter().for_each(|(state, _)| sizes[state.family] += 1);
@@ -344,7 +339,6 @@ fn suite_location_shift(rows: &[(&RowState, &SequentialResult)]) -> (Option<f64>
     location_shift(&slowdowns)
 }
 
-/// What was red or green becomes inconclusive; what was inconclusive keeps its own reason.
 fn weaken(decision: &mut RowDecision, reason: Reason, next: Advice) {
     if decision.verdict != Verdict::Inconclusive {
         decision.verdict = Verdict::Inconclusive;
@@ -406,8 +400,8 @@ fn sequence(
     }
 }
 
-/// `of_all`: what the shared rounds of a row show together with its own, where programs are judged by them. `spent`: the budget whose end
-/// has ended the row's rounds.
+/// `of_all`: what the shared rounds of a row show together with its own, where programs are judged by them. `spent`: the
+/// budget whose end has ended the row's rounds.
 fn decide(
     state: &RowState,
     result: &SequentialResult,
@@ -416,13 +410,13 @@ fn decide(
     limits: &SequentialLimits,
     spent: Option<f64>,
 ) -> RowDecision {
-    // Few rounds of its own say less of an open row than the shared ones before them.
+    // A few own rounds show less of an open row than the shared ones before them.
     let has_few =
         matches!(result.status, Status::Open | Status::Exhausted) && result.rounds < 2 * result.from;
     let shown = of_all.filter(|_| has_few).unwrap_or(result);
     let differences = &state.rounds.differences[..shown.rounds];
     let (shared, own) = differences.split_at(shown.from);
-    // One round in processes of its own shows no spread: until the second, that of the shared ones stands for it.
+    // One round in own processes shows no spread: until the second, that of the shared ones is used.
     let noise = sample_stddev(own).or_else(|| sample_stddev(shared)).unwrap_or(0.0);
     let scale = state.rounds.scale;
     let (candidates, rounds) = (screen.candidates, result.rounds as u32);
@@ -447,7 +441,7 @@ fn decide(
             (Some(Reason::BetterOverRounds { rounds, confidence: 1.0 - limits.alpha_improved }), None)
         }
         Verdict::Inconclusive => {
-            // Of a screen that is not over, more rounds are what is missing, whatever the figures are.
+            // A screen that is not over needs more rounds, whatever the figures are.
             let is_screened = result.rounds >= limits.screen_rounds || limits.version != Version::Three;
             let next = match steps_in_the_way(state, result).filter(|_| is_screened) {
                 Some(steps) => Advice::FinerFigures { launches: steps.batch(state.shown()[0]) },
@@ -471,7 +465,6 @@ fn decide(
     }
 }
 
-/// `proven`: of a row that was called, what the evidence itself bounds the change by.
 fn change(
     state: &RowState,
     result: &SequentialResult,
@@ -479,7 +472,7 @@ fn change(
     proven: Option<f64>,
     detectable: Option<f64>,
 ) -> Option<Change> {
-    /// An end beyond this says nothing more, and JSON has no infinity.
+    /// An end beyond this is cut there: JSON has no infinity.
     const FARTHEST: f64 = 1e9;
     let scale = state.rounds.scale;
     let half = if result.half.is_finite() { result.half } else { FARTHEST };
@@ -493,7 +486,8 @@ fn change(
     });
     let (mut low, mut high) = (shown.low - result.unresolved, shown.high + result.unresolved);
     let (mut centre, mut outside) = (shown.centre, 2.0 * shown.level);
-    // A range that holds "slower" beside a verdict that is certain of "faster" explains nothing: one end is what the verdict proves.
+    // A range that contains "slower" next to a verdict that is certain of "faster" explains nothing: the bound that the
+    // verdict proves replaces one end.
     if let Some(proven) = proven.filter(|_| limits.version == Version::Three) {
         match result.status {
             Status::Improved => {

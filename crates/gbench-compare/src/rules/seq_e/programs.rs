@@ -1,6 +1,7 @@
-//! Programs whose cases share processes. Where nothing has changed, rounds of shared processes are evidence like any other: order and
-//! coin are random, so that every row's bets are fair, whatever the rows share. They can therefore make a program red, by Holm's
-//! rule over its rows. They cannot name a row for certain, because one case can slow the next one: that takes processes of its own.
+//! Programs whose cases share processes. Where nothing has changed, rounds of shared processes are evidence like any
+//! other: order and coin are random, so that every row's bets are fair, whatever the rows share. They can therefore make
+//! a program red, by Holm's rule over its rows. They cannot name a row for certain, because one case can slow the next
+//! one: that takes separate processes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -57,13 +58,12 @@ impl OfPrograms {
         Some(Self { limits, screen, results })
     }
 
-    /// The result of all rounds of a row.
     pub(super) fn result(&self, row: usize) -> Option<&SequentialResult> {
         self.results[row].as_ref()
     }
 
-    /// Programs with a red row, each with the row that was red first, and by most where several were. `decisions`: of the rows; `calm`: the
-    /// same as `self` without disturbed rounds; `usable`: the rows whose figures are beyond doubt.
+    /// Programs with a red row, each with the row that was red first, and by most where several were. `decisions`: of the
+    /// rows; `calm`: the same as `self` without disturbed rounds; `usable`: the rows whose figures are beyond doubt.
     pub(super) fn red(
         &self,
         states: &[RowState],

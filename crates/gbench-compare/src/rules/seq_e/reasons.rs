@@ -8,7 +8,7 @@ use crate::verdict::document::Change;
 use crate::wording::advice::Advice;
 use crate::wording::reason::Reason;
 
-/// Advising more further rounds than this would be no advice.
+/// More further rounds than this are not advised.
 const MAX_FURTHER: f64 = 400.0;
 
 /// `budget`: the seconds whose end has ended the row's rounds.

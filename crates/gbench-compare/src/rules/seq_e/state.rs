@@ -9,7 +9,6 @@ use crate::verdict::outcome::Verdict;
 use gbench_model::CaseId;
 use gbench_stats::seq_e::{self, PowerContext, Screen, SequentialLimits, SequentialResult, Series, Version};
 
-/// One row on its way to a decision.
 pub(crate) struct RowState<'a, 'e> {
     pub evidence: &'e Evidence<'a>,
     pub rounds: RoundDifferences,
@@ -18,11 +17,12 @@ pub(crate) struct RowState<'a, 'e> {
     pub family: usize,
     /// Which of the shared processes it was measured in at first.
     pub cluster: Option<usize>,
-    /// Both sides gave exact values that never vary, or counts that hardly do: nothing is left to chance, and the row is none of the candidates.
+    /// Both sides gave exact values that never vary, or counts that hardly do: nothing is left to chance, and the row is
+    /// not a candidate.
     pub exact: Option<RowDecision>,
 }
 
-/// Whose noise a row has: its metrics have that of one case, and cases that share a process that of each other.
+/// The source of a row's noise: metrics of one case share it, and so do cases that share a process.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Processes<'e> {
     Of(&'e CaseId),
@@ -30,16 +30,13 @@ pub(crate) enum Processes<'e> {
     Shared(usize),
 }
 
-/// The rounds of a row, or some of them.
 pub(crate) struct Taken<'d> {
     pub differences: &'d [f64],
     pub head_second: &'d [bool],
-    /// How many of the first are of shared processes.
     pub shared: usize,
 }
 
 impl RowState<'_, '_> {
-    /// The processes of its rounds from this one on.
     pub(crate) fn processes(&self, from: usize) -> Processes<'_> {
         let shared = self.cluster.filter(|_| from == 0);
         shared.map_or(Processes::Of(self.evidence.case), Processes::Shared)
@@ -74,18 +71,15 @@ impl RowState<'_, '_> {
             .map(|(used, asked)| if used == asked.ln_1p() { asked } else { used })
     }
 
-    /// Not left to chance, and not unchanged: changed, or waiting for more processes.
     fn is_known_to_differ(&self) -> bool {
         self.exact.is_some() && !self.is_known_unchanged()
     }
 
-    /// Known without chance not to have changed.
     fn is_known_unchanged(&self) -> bool {
         self.exact.as_ref().is_some_and(|decision| decision.verdict == Verdict::Unchanged)
     }
 }
 
-/// The states of a suite; each piece of evidence gives one.
 pub(crate) fn row_states<'a, 'e>(
     evidence: &'e [Evidence<'a>],
     limits: &SequentialLimits,
@@ -112,7 +106,7 @@ pub(crate) fn row_states<'a, 'e>(
         };
         let exact = known(evidence, &needed);
         let rounds = match limits.version {
-            // An error that is always the same is no coarse one.
+            // An error of a result that is always the same is not a coarse figure.
             Version::Two | Version::Three
                 if exact.is_none() && !evidence.exact && !evidence.limits.absolute =>
             {
@@ -134,7 +128,8 @@ pub(crate) fn row_states<'a, 'e>(
         });
     }
     if limits.version == Version::Three {
-        // Two states of a program explain a difference in at most 4^-n of comparisons, so these rows share alpha with the others.
+        // Two states of a program explain a difference in at most 4^-n of comparisons, so these rows share alpha with
+        // the others.
         let sharing = states.iter().filter(|state| !state.is_known_unchanged()).count();
         let processes = least_that_differ(sharing, limits.alpha);
         let needed = Needed { differing: processes, counts: processes, ..needed };
@@ -145,7 +140,7 @@ pub(crate) fn row_states<'a, 'e>(
     states
 }
 
-/// What the rule says of the rows that are left to chance, none for the others.
+/// The rule's results of the rows that are left to chance, `None` for the others.
 pub(crate) fn results(
     states: &[RowState],
     limits: &SequentialLimits,
@@ -153,7 +148,6 @@ pub(crate) fn results(
     results_of(states, &states.iter().map(RowState::all_rounds).collect::<Vec<_>>(), limits)
 }
 
-/// `taken`: of each row.
 pub(super) fn results_of(
     states: &[RowState],
     taken: &[Taken],
