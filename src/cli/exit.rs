@@ -1,6 +1,6 @@
 //! The exit codes of what was measured.
 
-use crate::app::profile_request::ProfileRequest;
+use crate::app::request::profile::ProfileRequest;
 use crate::model::{Exit, FailureKind, Outcome, Profile, RecordState};
 use crate::run::Finished;
 

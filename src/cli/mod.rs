@@ -1,38 +1,14 @@
 //! The command line: one file a command turns its flags into a request for `app`, prints the value that comes back and picks
 //! the exit code. `args` are the shared flags, `terminal` is the reader's terminal.
 
-mod accept;
 mod args;
-mod baseline;
-mod bisect;
-mod calibrate;
-mod ci;
-mod compare;
-mod config;
 pub mod cubins;
-mod demo;
-mod describe;
-mod discover;
-mod doctor;
 mod exit;
-mod explain;
-mod export;
-mod gc;
-mod guard;
-mod history;
-mod ingest;
-mod init;
-mod list;
-mod manifest;
-mod matrix;
-mod merge;
-mod profile;
-mod publish;
-mod replay;
-mod report;
-mod run;
+mod github;
+mod measuring;
+mod results;
 mod self_doc;
-mod site;
+mod setup;
 pub mod terminal;
 
 use std::io::{self, Write};
@@ -40,6 +16,11 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
+
+use github::{accept, guard, matrix, merge, publish};
+use measuring::{bisect, calibrate, ci, compare, profile, run};
+use results::{baseline, explain, export, gc, history, ingest, manifest, replay, report, site};
+use setup::{config, demo, describe, discover, doctor, init, list};
 
 use crate::app::builtins;
 use crate::github::commands;

@@ -28,14 +28,14 @@ use self::request::{MOST_ROUNDS, USUAL_CONFIDENCE, USUAL_LEAST};
 use self::run::BisectRun;
 use self::state::BisectState;
 use self::trees::BisectTrees;
-use crate::app::environment;
-use crate::app::measure::new_id;
+use crate::app::compare::side_suites::SideSuites;
+use crate::app::measuring::session::new_id;
 use crate::app::paths::project_root;
 use crate::app::progress::Reporter;
+use crate::app::request::environment;
 use crate::app::request::{CommitsRequest, RoundsRequest};
-use crate::app::scheduler::rounded;
-use crate::app::side_suites::SideSuites;
-use crate::app::stores::folder_of;
+use crate::app::rounds::scheduler::rounded;
+use crate::app::store::stores::folder_of;
 use crate::model::text::count;
 use crate::model::{
     BisectBeginning, Budget, Fault, Origin, Result, SCHEMA_BISECT_STATE, Settings, sha256_hex,

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::app::environment;
+use crate::app::request::environment;
 use crate::app::request::{RunRequest, shell_flags};
 use crate::model::{BisectDocument, Budget, RunId, shell_word};
 

@@ -8,7 +8,7 @@ use super::request::{BisectRequest, Bisected, MOST_ROUNDS, resume_command};
 use super::state::BisectState;
 use super::trees::{BisectTrees, BrokenCommit, NotMeasured};
 use crate::app::progress::Reporter;
-use crate::app::verdict_files::json_of;
+use crate::app::reports::verdict_files::json_of;
 use crate::model::text::{count, percent};
 use crate::model::{Budget, CutShort, Exit, Fault, Result};
 use crate::stats::noisy_bisection::{Bisection, BisectionCosts, BisectionRule, BisectionStep, Lineage};

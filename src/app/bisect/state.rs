@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 use super::figures::{BisectedMetric, ProcessFigure};
-use crate::app::measure::match_key;
+use crate::app::measuring::session::match_key;
 use crate::compare::machine_key;
 use crate::machine;
 use crate::model::{

@@ -3,16 +3,16 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime};
 
-use crate::app::clocks::HeldClocks;
-use crate::app::executor::SessionMeans;
-use crate::app::explain::cases;
-use crate::app::listing::list_cases;
-use crate::app::measure::{header, new_id};
-use crate::app::measuring_lock::MeasuringTurn;
+use crate::app::compare::side_suites::{SideSuites, confine};
+use crate::app::measuring::clocks::HeldClocks;
+use crate::app::measuring::executor::SessionMeans;
+use crate::app::measuring::listing::list_cases;
+use crate::app::measuring::lock::MeasuringTurn;
+use crate::app::measuring::session::{header, new_id};
+use crate::app::measuring::watch::Watch;
 use crate::app::progress::Reporter;
+use crate::app::reports::explain::cases;
 use crate::app::request::Audience;
-use crate::app::side_suites::{SideSuites, confine};
-use crate::app::watch::Watch;
 use crate::model::text::short_commit;
 use crate::model::{CaseId, CaseRecord, CutShort, Exit, Fault, Outcome, Result, RunRecord, RunTimes};
 use crate::run::{Finished, Observer, PlanSession, Progress, RunSession};

@@ -5,7 +5,7 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 use super::note::RunnerNote;
-use crate::app::executor::own_binary;
+use crate::app::measuring::executor::own_binary;
 use crate::github::{Context, WorkflowEvent};
 use crate::machine::open_repository;
 use crate::model::{Exit, Fault, Result};

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use crate::app::github_client::client_for;
-use crate::app::stores::history_of;
+use crate::app::github::client::client_for;
+use crate::app::store::stores::history_of;
 use crate::github::Context;
 use crate::history::{HistoryBranch, Looked, RunSummary, Started};
 use crate::model::{Exit, NoReference, Result, Shard};

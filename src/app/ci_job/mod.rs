@@ -16,13 +16,13 @@ use std::path::PathBuf;
 pub(crate) use base::BaseSelection;
 pub(crate) use note::RunnerNote;
 
-use super::compare_commits;
-use super::fail_on::{FailOn, refuse_contradiction};
-use super::job_flags::job_flags;
+use super::compare::commits;
+use super::compare::fail_on::{FailOn, refuse_contradiction};
 use super::progress::Reporter;
+use super::reports::verdict_files::json_of;
+use super::request::job_flags::job_flags;
 use super::request::{Audience, CommitsRequest};
-use super::stores::{history_of, store_of};
-use super::verdict_files::json_of;
+use super::store::stores::{history_of, store_of};
 use crate::compare::VerdictDocument;
 use crate::github::Context;
 use crate::model::{Exit, Job, NoReference, Profile, Result, SCHEMA_JOB};
@@ -109,7 +109,7 @@ pub(crate) fn judge(
     comparison.no_reference = base.missing;
     comparison.audience = if is_pull { Audience::PullRequest } else { Audience::Job };
     comparison.range = Some(base.range());
-    let mut measured = compare_commits::measure(&comparison, builtins, reporter)?;
+    let mut measured = commits::measure(&comparison, builtins, reporter)?;
     let folder = measured.folder.root().to_owned();
     if let Some(signal) = measured.interrupted() {
         return Ok(CiResult::Interrupted { signal, folder });

@@ -2,7 +2,7 @@
 
 use super::note::{RunnerNote, within_limits};
 use super::{CiResult, summary, untouched};
-use crate::app::step_outputs;
+use crate::app::github::step_outputs;
 use crate::github::Context;
 use crate::github::commands::Level;
 use crate::model::{Exit, Fault, Result};

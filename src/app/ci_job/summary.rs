@@ -1,7 +1,7 @@
 //! The job's own summary and annotations.
 
 use super::note::RunnerNote;
-use crate::app::job_flags::shell_job_flags;
+use crate::app::request::job_flags::shell_job_flags;
 use crate::compare::{Merged, VerdictDocument};
 use crate::github::Context;
 use crate::github::commands::{self, Level};

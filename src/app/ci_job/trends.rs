@@ -4,11 +4,11 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use crate::app::compare_commits::MeasuredCommits;
+use crate::app::compare::commits::MeasuredCommits;
 use crate::app::history::{JobRun, TrendsOfJob, trends_of_job};
 use crate::app::progress::Reporter;
+use crate::app::reports::verdict_files::bytes_of;
 use crate::app::request::SelectionRequest;
-use crate::app::verdict_files::bytes_of;
 use crate::compare::VerdictDocument;
 use crate::github::Context;
 use crate::model::{Result, Shard};

@@ -9,7 +9,7 @@ use git2::{DiffOptions, Repository, Tree};
 use super::base::BaseSelection;
 use super::note::RunnerNote;
 use crate::app::paths::project_root;
-use crate::app::verdict_files::json_of;
+use crate::app::reports::verdict_files::json_of;
 use crate::github::commands::Level;
 use crate::github::{Context, WorkflowEvent};
 use crate::machine::open_repository;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use git2::{Oid, Repository};
 
-use crate::app::stores::Stored;
+use crate::app::store::stores::Stored;
 use crate::compare::{DecisionKind, LandedDecision};
 use crate::machine::open_repository;
 use crate::model::Result;

@@ -7,7 +7,7 @@ use super::selection::RunSelection;
 use super::source::TrendSource;
 use super::{SHOWN_RUNS, USUAL_BRANCH, USUAL_RUNS, accepted, match_key};
 use crate::app::paths::project_root;
-use crate::app::stores::{Stored, Stores};
+use crate::app::store::stores::{Stored, Stores};
 use crate::model::{CaseId, Result, RunRecord, Shard};
 use crate::suite::Suite;
 use crate::trend::{SeriesFilter, TrendRun, TrendsDocument, V1Series, trends_of};

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::selection::RunSelection;
 use super::source::TrendSource;
-use crate::app::stores::folder_of;
+use crate::app::store::stores::folder_of;
 use crate::history::Address;
 use crate::model::{Result, RunRecord, sha256_hex};
 use crate::stats::TQuantiles;

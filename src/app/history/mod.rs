@@ -16,7 +16,7 @@ use std::rc::Rc;
 
 use super::paths::project_root;
 use super::request::SelectionRequest;
-use super::stores::{Stored, Stores};
+use super::store::stores::{Stored, Stores};
 use crate::github::Slug;
 use crate::history::Address;
 use crate::model::text::{count, list};

@@ -6,7 +6,7 @@ use super::SHOWN_RUNS;
 use super::load::{self, LoadedTrends};
 use super::selection::RunSelection;
 use super::source::TrendSource;
-use crate::app::stores::{Stored, Stores};
+use crate::app::store::stores::{Stored, Stores};
 use crate::model::{CaseId, Fault, Result};
 use crate::store::FrameFile;
 use crate::trend::{CACHE_VERSION, SeriesFilter, TrendsDocument, trends_of};

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::UNIX_EPOCH;
 
 use super::selection::RunSelection;
-use crate::app::stores::Stored;
+use crate::app::store::stores::Stored;
 use crate::history::{HistoryBranch, HistoryEntry, Listed};
 use crate::model::{Exit, Fault, Probe, Result, RunId, RunRecord};
 use crate::store::{BaselineEntry, read_record};

@@ -10,10 +10,10 @@ use std::time::SystemTime;
 pub(crate) use date::DatedBy;
 pub(crate) use files::{AUTO, IngestOptions, is_own, load, load_files, named};
 
+use super::reports::verdict_files::json_of;
 use super::request::SelectionRequest;
-use super::stored_comparison::ArtifactsRequest;
-use super::stores::{folder_of, history_of, name_of};
-use super::verdict_files::json_of;
+use super::store::comparison::ArtifactsRequest;
+use super::store::stores::{folder_of, history_of, name_of};
 use crate::history::{HistoryBranch, HistoryEntry, SCHEMA_HISTORY};
 use crate::model::text::count;
 use crate::model::{Exit, Fault, Result, RunRecord};
@@ -142,7 +142,7 @@ fn keep_run(artifacts: &Path, root: &Path, record: &RunRecord) -> Result<bool> {
 fn append(records: &[RunRecord], address: &str, branch: &str) -> Result<usize> {
     let address = history_of(address)?;
     let folder = super::paths::current_folder()?;
-    let client = super::github_client::client_for(&address)?;
+    let client = super::github::client::client_for(&address)?;
     let history = HistoryBranch::open(&address, &folder, client.as_ref())?;
     let entries: Vec<HistoryEntry> =
         records.iter().map(|record| entry(record, branch)).collect::<Result<_>>()?;

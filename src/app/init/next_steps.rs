@@ -2,7 +2,7 @@
 
 use super::action_ref::ActionRef;
 use super::template::{USUAL_LABELS, WorkflowsRequest};
-use crate::app::matrix::MeasuringJob;
+use crate::app::github::matrix::MeasuringJob;
 
 /// The steps that are left to the user, in order, with notes before and a warning behind them. Each is a paragraph.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use minijinja::syntax::SyntaxConfig;
 use minijinja::{Environment, UndefinedBehavior, context};
 
 use super::action_ref::ActionRef;
-use crate::app::matrix::MeasuringJob;
+use crate::app::github::matrix::MeasuringJob;
 use crate::model::{Fault, Result};
 
 const PULL_REQUEST: &str = include_str!("templates/pull-request.yml");
@@ -164,7 +164,7 @@ pub(super) fn own_labels(jobs: &[MeasuringJob]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::app::matrix::{jobs, runner_labels};
+    use crate::app::github::matrix::{jobs, runner_labels};
 
     fn request(action: ActionRef, runner: &str, shards: u32) -> WorkflowsRequest {
         let runner = runner_labels(runner).unwrap();

@@ -2,7 +2,7 @@
 
 use super::input::PublishInput;
 use super::target::{PublishRequest, PublishTarget, run_url};
-use crate::app::job_flags::shell_job_flags;
+use crate::app::request::job_flags::shell_job_flags;
 use crate::github::{Context, WorkflowEvent};
 use crate::model::BaseChoice;
 use crate::report::github::PublishContext;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::target::{PublishRequest, unpublished};
-use crate::app::stored_comparison::{ArtifactsRequest, comparison_folder};
+use crate::app::store::comparison::{ArtifactsRequest, comparison_folder};
 use crate::app::untrusted::{self, Contents};
 use crate::compare::Merged;
 use crate::github::Sha;

@@ -20,8 +20,8 @@ pub(crate) use accept::{ATTEMPT, accept};
 pub(crate) use dry_run::dry_run;
 pub(crate) use target::{Log, PublishRequest, gate_name};
 
-use crate::app::fail_on::refuse_contradiction;
-use crate::app::stores::history_of;
+use crate::app::compare::fail_on::refuse_contradiction;
+use crate::app::store::stores::history_of;
 use crate::github::{Context, WorkflowEvent};
 use crate::model::{Exit, Fault, Result};
 use crate::suite::Benchmark;

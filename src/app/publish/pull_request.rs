@@ -7,7 +7,7 @@ use super::no_verdict::{self, NoVerdict};
 use super::recent;
 use super::recipients::{CheckEnd, Recipients, conclude, is_overtaken, report, unnamed, where_reported};
 use super::target::{PublishRequest, PublishTarget, check_name, unpublished};
-use crate::app::step_outputs;
+use crate::app::github::step_outputs;
 use crate::app::untrusted::{Contents, read_artifact};
 use crate::compare::{AppliedAcceptances, Conclusion, Merged, Verdict, Warning, regenerate_text};
 use crate::github::checks::{Annotation, AnnotationLevel, CheckConclusion, CheckOutput};

@@ -3,8 +3,8 @@
 use std::cell::RefCell;
 use std::path::PathBuf;
 
-use crate::app::fail_on::FailOn;
-use crate::app::github_client::{client_of, token};
+use crate::app::compare::fail_on::FailOn;
+use crate::app::github::client::{client_of, token};
 use crate::github::comments::CommentMode;
 use crate::github::{Client, Context, Identity, WorkflowEvent};
 use crate::model::{Exit, Fault, Result};

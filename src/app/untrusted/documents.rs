@@ -9,8 +9,8 @@ use strum::VariantArray;
 
 use super::caps::{self, refused};
 use super::json_limits;
-use crate::app::fail_on::FailOn;
-use crate::app::job_flags::is_job_flag;
+use crate::app::compare::fail_on::FailOn;
+use crate::app::request::job_flags::is_job_flag;
 use crate::compare::{
     Merged, SCHEMA_MERGED, VERDICTS_READ, VerdictDocument, check_consistency, check_merged_consistency,
     regenerate_text,

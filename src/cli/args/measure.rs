@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::selection::{SelectionArgs, SettingsArgs, value};
 use crate::app::request::{OutputRequest, RunRequest};
-use crate::app::stored_comparison::ArtifactsRequest;
+use crate::app::store::comparison::ArtifactsRequest;
 use crate::model::{Fault, Result, format_duration};
 use crate::suite::words::parse_seconds;
 use crate::suite::{MIN_MONITOR_INTERVAL, RunOptions};

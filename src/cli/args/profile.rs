@@ -2,7 +2,7 @@
 
 use strum::IntoEnumIterator;
 
-use crate::app::profile_request::ProfileRequest;
+use crate::app::request::profile::ProfileRequest;
 use crate::model::{MetricSet, Profiler, near};
 
 /// What runs under profilers, once all is measured.

@@ -4,7 +4,7 @@ use clap::ValueEnum;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use strum::{IntoEnumIterator, VariantArray};
 
-use crate::app::fail_on::FailOn;
+use crate::app::compare::fail_on::FailOn;
 use crate::app::ingest::DatedBy;
 use crate::report::{BisectFormat, ExportFormat, Format, TrendsFormat};
 

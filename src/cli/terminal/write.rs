@@ -87,7 +87,7 @@ pub(crate) fn write_json(document: &impl Serialize, out: &mut impl Write) -> io:
 /// Says on standard error what the environment sets and what in it nothing reads: neither is passed over in silence.
 pub(crate) fn announce_environment() -> Result<()> {
     let mut err = io::stderr();
-    for line in crate::app::environment::notices()? {
+    for line in crate::app::request::environment::notices()? {
         // A standard error that is closed is no reason to stop.
         let _ = writeln!(err, "{line}");
     }

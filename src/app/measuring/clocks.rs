@@ -1,0 +1,111 @@
+//! Locked clocks around a measurement, as the gate's settings ask for them. They are given back where the value goes out of scope, by the guard
+//! where this process ends otherwise.
+//!
+//! Who may ask: the command line, and the suite file of the base, as for all of `[gate]`; a change asks for nothing. The environment does not.
+
+use super::executor::own_binary;
+use crate::app::progress::Reporter;
+use crate::machine::{ClockLock, ClockRequest, ClocksGivenBack};
+use crate::model::{ClockControl, ClockDomain, ClocksState, Probe, Result, RunRecord};
+use crate::suite::{Suite, is_each};
+
+/// Variable that hides GPUs from a CUDA program.
+const VISIBLE: &str = "CUDA_VISIBLE_DEVICES";
+
+/// Clocks that are locked, or were asked for in vain. Taken before the executor is made: the guard must not be adopted.
+pub(crate) struct HeldClocks {
+    /// `None`: nobody asked.
+    control: Option<ClockControl>,
+    lock: Option<ClockLock>,
+    reporter: Reporter,
+}
+
+impl HeldClocks {
+    /// As the gate of `judge` asks, on the GPUs that the benchmarks of all suites may see.
+    pub(crate) fn take(judge: &Suite, suites: &[&Suite], reporter: &Reporter) -> Result<Self> {
+        let gate = &judge.gate;
+        let request = ClockRequest {
+            sm: gate.lock_sm_clock.value,
+            memory: gate.lock_memory_clock.value,
+            visible: visible(suites),
+        };
+        let mut held = Self { control: None, lock: None, reporter: reporter.clone() };
+        if !request.is_off() {
+            let (control, lock) = ClockLock::take(&own_binary()?, &request);
+            reporter.note(&control.sentence());
+            (held.control, held.lock) = (Some(control), lock);
+        }
+        Ok(held)
+    }
+
+    /// Writes into the record of a run what was asked for and what came of it.
+    pub(crate) fn tell(&self, header: &mut RunRecord) {
+        let Some(control) = &self.control else { return };
+        if let Probe::Known(gpus) = &mut header.manifest.gpu {
+            // NVML tells of a lock only while a card is busy; of our own we know.
+            for gpu in &mut gpus.devices {
+                let is_ours = |other: &&crate::model::ControlledGpu| gpu.uuid.known() == Some(&other.uuid);
+                if control.gpus.iter().find(is_ours).is_some_and(|other| other.is_locked(ClockDomain::Sm)) {
+                    gpu.clocks_locked = Probe::Known(true);
+                }
+            }
+        }
+        if control.state != ClocksState::Locked {
+            header.warnings.push(control.sentence());
+        }
+        header.clocks = Some(Box::new(control.clone()));
+    }
+}
+
+impl Drop for HeldClocks {
+    fn drop(&mut self) {
+        let Some(lock) = self.lock.take() else { return };
+        let given_back = lock.give_back();
+        // A panic may have come while something was reported.
+        if !std::thread::panicking() {
+            sentences(&given_back).iter().for_each(|note| self.reporter.note(note));
+        }
+    }
+}
+
+fn sentences(ClocksGivenBack { guard_was_gone, refused, reads }: &ClocksGivenBack) -> Vec<String> {
+    let mut notes = Vec::new();
+    if *guard_was_gone {
+        notes.push(
+            "warning: something ended the guard of the locked clocks; the gate gave them back itself".into(),
+        );
+    }
+    for (uuid, domain, why) in refused {
+        let (name, flag) = match domain {
+            ClockDomain::Sm => ("sm", "-rgc"),
+            ClockDomain::Memory => ("memory", "-rmc"),
+        };
+        notes.push(format!(
+            "warning: the {name} clock of {uuid} is still locked: {why}; next: sudo nvidia-smi -i {uuid} {flag}"
+        ));
+    }
+    if refused.is_empty() {
+        let reads = reads.iter().map(|(uuid, domain, mhz)| {
+            let name: &str = domain.into();
+            format!("; {name} of {uuid} reads {mhz} MHz")
+        });
+        notes.push(format!("clocks: given back{}", reads.collect::<String>()));
+    }
+    notes
+}
+
+/// What the benchmarks may see: their own device, else what their environment says, else the gate's.
+fn visible(suites: &[&Suite]) -> Vec<String> {
+    let own = std::env::var(VISIBLE).ok();
+    let mut lists: Vec<String> = Vec::new();
+    for benchmark in suites.iter().flat_map(|suite| &suite.benchmarks) {
+        let named = |device: &&String| !device.is_empty() && !is_each(device);
+        let device = Some(&benchmark.settings.device.value).filter(named);
+        let list = device.or_else(|| benchmark.env.get(VISIBLE)).or(own.as_ref());
+        let list = list.cloned().unwrap_or_default();
+        if !lists.contains(&list) {
+            lists.push(list);
+        }
+    }
+    lists
+}

@@ -1,0 +1,34 @@
+//! `gbench-ci matrix`: the jobs of a matrix as one line of JSON for `strategy.matrix`.
+
+use std::io::Write;
+
+use crate::app::github::matrix::{jobs, json, set_output};
+use crate::cli::terminal::write::wrote;
+use crate::model::{Exit, Result, Shard};
+
+/// Print the jobs of a matrix, machines times shards, as JSON for `strategy.matrix`
+///
+/// In a workflow: `matrix: ${{ fromJSON(needs.plan.outputs.NAME) }}`, and in the job `runs-on: ${{ matrix.runner }}`,
+/// `--label` from `matrix.label` and `--shard` from `matrix.shard`.
+#[derive(clap::Args, Clone, Debug)]
+pub(crate) struct MatrixArgs {
+    /// Parts that each machine's suite is cut into
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=Shard::MAX as i64))]
+    shards: u32,
+    /// A machine's name, and the labels of its runner: h100=self-hosted,gpu,h100; repeatable [default: one without a name,
+    /// on `self-hosted`]
+    #[arg(long = "machine", value_name = "NAME=LABELS", num_args = 1..)]
+    machines: Vec<String>,
+    /// Also append it under this name to the step's outputs, the file that GITHUB_OUTPUT names
+    #[arg(long, value_name = "NAME")]
+    output: Option<String>,
+}
+
+pub(crate) fn run(args: &MatrixArgs, out: &mut impl Write) -> Result<Exit> {
+    let text = json(jobs(&["self-hosted".into()], &args.machines, args.shards)?)?;
+    if let Some(name) = &args.output {
+        set_output(name, &text)?;
+    }
+    wrote(writeln!(out, "{text}"))?;
+    Ok(Exit::Pass)
+}

@@ -1,0 +1,80 @@
+//! `gbench-ci merge`: what the jobs of a matrix measured becomes one answer.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use crate::app::compare::fail_on::{FailOn, decide};
+use crate::app::github::merge::{MergeResult, merge};
+use crate::app::paths::shown;
+use crate::cli::args::format_parser;
+use crate::cli::terminal::style;
+use crate::cli::terminal::write::{beside_report, wrote};
+use crate::github::commands;
+use crate::model::{Exit, Result};
+use crate::report::github::untouched_words;
+use crate::report::{Format, Input, Options};
+
+/// Merge what the jobs of a matrix measured into one verdict, or one record
+///
+/// A part is the folder of a comparison (or what was uploaded of it: job.json and reports/), or a folder that holds
+/// several. The shards of one machine become one verdict; machines stand side by side, each under its label. job.json says
+/// which is which; without it each part is a machine of its own, called as its folder is. The folders of runs become one
+/// record.
+///
+/// What is missing makes the merged verdict fail: a shard, a part without a verdict, fewer parts than --expect. Where no part
+/// measured anything because nothing that it measures was touched, that is said and nothing is written.
+///
+/// Exit codes: that of the gravest part; 4 also where something is missing or nothing was merged; 2 where parts do not belong
+/// together.
+#[derive(clap::Args, Clone, Debug)]
+pub(crate) struct MergeArgs {
+    /// Folder of a comparison or a run, or one that holds several
+    #[arg(required = true, value_name = "PART")]
+    parts: Vec<PathBuf>,
+    /// Folder for merged.json, or for the merged record
+    #[arg(long, short, value_name = "DIR", default_value = "merged")]
+    output: PathBuf,
+    /// How many parts there must be
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    expect: Option<u32>,
+    /// How the measuring jobs ended, as GitHub has it: where it is not `success` and no part says why, something is missing
+    #[arg(long, value_name = "RESULT")]
+    measured: Option<String>,
+    /// What gives an exit code other than 0: regression, inconclusive, failed; or none [default: what the parts were told]
+    #[arg(long, value_name = "CLASS", value_delimiter = ',')]
+    fail_on: Vec<FailOn>,
+    /// What to print
+    #[arg(long, default_value = "terminal", value_parser = format_parser())]
+    format: Format,
+    /// Show unchanged rows in full
+    #[arg(long)]
+    all: bool,
+}
+
+pub(crate) fn run(args: &MergeArgs, out: &mut impl Write) -> Result<Exit> {
+    let (parts, measured) = (&args.parts, args.measured.as_deref());
+    match merge(parts, &args.output, args.expect, measured, &args.fail_on)? {
+        MergeResult::Untouched(job) => {
+            let words = job.untouched.as_ref().map(untouched_words).unwrap_or_default();
+            beside_report(args.format, &commands::line(&words), out)?;
+            Ok(Exit::Pass)
+        }
+        MergeResult::Verdict { merged, path, fail_on } => {
+            let (counts, conclusion) = (merged.counts.clone(), merged.conclusion);
+            let gate = print(&Input::Merged(merged), args, out)?;
+            beside_report(args.format, &format!("merged {}", shown(&path)), out)?;
+            Ok(decide(&fail_on, &counts, conclusion, gate))
+        }
+        MergeResult::Record { record, path, incomplete } => {
+            let exit = print(&Input::Record(record), args, out)?;
+            beside_report(args.format, &format!("record {}", shown(&path)), out)?;
+            Ok(if incomplete { exit.most_severe(Exit::Failed) } else { exit })
+        }
+    }
+}
+
+fn print(input: &Input, args: &MergeArgs, out: &mut impl Write) -> Result<Exit> {
+    let options = Options { format: args.format, style: style::of_stdout(), all: args.all };
+    wrote(input.render(&options, out).and_then(|()| out.flush()))?;
+    Ok(input.exit().unwrap_or(Exit::Internal))
+}

@@ -1,0 +1,131 @@
+//! `gbench-ci publish`: tells GitHub a verdict.
+//!
+//! Measuring and publishing are two processes: the one that runs benchmarks holds no token, because a child of the same user
+//! can read its parent's environment.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use crate::app::compare::fail_on::FailOn;
+use crate::app::publish::{PublishRequest, check, dry_run, gate_name, publish};
+use crate::cli::terminal::write::wrote;
+use crate::github::comments::CommentMode;
+use crate::github::{Context, commands};
+use crate::model::{Exit, Result};
+use crate::suite::Benchmark;
+
+/// Tell GitHub a verdict: a comment, a check, a summary; at night an issue
+///
+/// What it does follows from the event. On a pull request: one comment and one check for each machine. In a `workflow_run`
+/// workflow the same for the run that it is about, whose artifacts are fetched, distrusted and merged. Elsewhere a check,
+/// and what --issue and --history ask for. The token comes from GBENCH_TOKEN, else GITHUB_TOKEN.
+///
+/// Exit codes: 0 when everything is told; 6 when it could not be; 2 and 5 for what may not be published.
+#[derive(clap::Args, Clone, Debug)]
+pub(crate) struct PublishArgs {
+    /// A comparison's folder, a verdict, or the folder that `merge` wrote [default: the latest comparison]
+    pub what: Option<PathBuf>,
+    /// Only begin the check, before anything is measured
+    #[arg(long, conflicts_with_all = ["what", "ended", "issue", "history", "dry_run"])]
+    pub start: bool,
+    /// The gate ended with this exit code; where it left no verdict the check says so
+    #[arg(long, value_name = "CODE")]
+    pub ended: Option<u8>,
+    /// When to comment: on-change, always or never
+    #[arg(long, value_name = "MODE", default_value = "on-change", value_parser = mode)]
+    pub comment: CommentMode,
+    /// Name of the check; several gates of one pull request are told apart by it. A label is added to it
+    #[arg(long, value_name = "NAME", default_value = "gbench-ci", value_parser = gate_name)]
+    pub name: String,
+    /// Machine of a matrix, for a check without a verdict
+    #[arg(long, value_name = "LABEL", default_value = "", hide_default_value = true)]
+    pub label: String,
+    /// What makes the check fail: regression, inconclusive, failed; or none [default: what the measuring job was told]
+    #[arg(long, value_name = "CLASS", value_delimiter = ',')]
+    pub fail_on: Vec<FailOn>,
+    /// In a `workflow_run` workflow: publish what forks measured, too, and call it unverified
+    #[arg(long)]
+    pub allow_forks: bool,
+    /// How many parts there must be
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub expect: Option<u32>,
+    /// How the measuring jobs ended, as GitHub has it: where it is not `success` and no part says why, something is missing
+    #[arg(long, value_name = "RESULT")]
+    pub measured: Option<String>,
+    /// Keep one issue open while the default branch is not green
+    #[arg(long)]
+    pub issue: bool,
+    /// Append what was measured to a history: git:BRANCH or github:OWNER/REPO@BRANCH; on the default branch only
+    #[arg(long, value_name = "ADDRESS")]
+    pub history: Option<String>,
+    /// Beginning of the artifacts' names that are fetched in a `workflow_run` workflow
+    #[arg(long, value_name = "PREFIX", default_value = "gbench-ci")]
+    pub artifact: String,
+    /// Also write the step's summary, where this is not a step of the job that measured
+    #[arg(long)]
+    pub summary: bool,
+    /// Address of the pages that `gbench-ci site` writes: cases are linked there
+    #[arg(long, value_name = "URL")]
+    pub pages: Option<String>,
+    /// Whose comments and issues are ours [default: who the token says]
+    #[arg(long, value_name = "LOGIN")]
+    pub login: Option<String>,
+    /// Print the comment instead of sending anything, and on standard error what else would be done
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+/// The words of [`CommentMode`].
+fn mode(word: &str) -> std::result::Result<CommentMode, String> {
+    match word {
+        "on-change" => Ok(CommentMode::OnChange),
+        "always" => Ok(CommentMode::Always),
+        "never" => Ok(CommentMode::Never),
+        _ => Err("write on-change, always or never".into()),
+    }
+}
+
+impl PublishArgs {
+    fn request(&self) -> PublishRequest {
+        let args = self.clone();
+        PublishRequest {
+            what: args.what,
+            start: args.start,
+            ended: args.ended,
+            comment: args.comment,
+            name: args.name,
+            label: args.label,
+            fail_on: args.fail_on,
+            allow_forks: args.allow_forks,
+            expect: args.expect,
+            measured: args.measured,
+            issue: args.issue,
+            history: args.history,
+            artifact: args.artifact,
+            summary: args.summary,
+            login: args.login,
+            pages: args.pages,
+        }
+    }
+}
+
+pub(crate) fn run(args: &PublishArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
+    let request = args.request();
+    check(&request)?;
+    let context = Context::read(&|name| std::env::var(name).ok())?;
+    if !args.dry_run {
+        let mut log = |line: &str| wrote(writeln!(out, "{}", commands::line(line)));
+        publish(&request, context, builtins, &mut log)?;
+        return Ok(Exit::Pass);
+    }
+    let mut log = |line: &str| {
+        // Lost with standard error, which is no reason to fail.
+        let _ = writeln!(std::io::stderr(), "{}", commands::line(line));
+        Ok(())
+    };
+    if let Some((page, plan)) = dry_run(&request, context.as_ref(), builtins, &mut log)? {
+        wrote(writeln!(out, "{}", page.trim_end()).and_then(|()| out.flush()))?;
+        plan.iter().try_for_each(|line| log(line))?;
+    }
+    Ok(Exit::Pass)
+}

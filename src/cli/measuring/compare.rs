@@ -1,0 +1,398 @@
+//! `gbench-ci compare`: two commits in rounds, two records, or a stored baseline against a fresh run become one verdict;
+//! with a release baseline, two.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use crate::app::compare::commits::{self, MeasuredCommits};
+use crate::app::compare::records::{self, ComparedRecords, RecordsRequest};
+use crate::app::compare::target::{CompareTarget, target};
+use crate::app::ingest::AUTO;
+use crate::app::paths::shown;
+use crate::app::reports::site::write_verdict_page;
+use crate::app::reports::verdict_files::{anchor_beside, exit_from, rendered, write_as};
+use crate::app::request::{CommitsRequest, LocalSuite, RunRequest};
+use crate::app::store::stores::Stores;
+use crate::cli::args::sweep;
+use crate::cli::args::{
+    IngestArgs, MeasureArgs, ProfileArgs, RoundsArgs, SweepArgs, SweepFilterArgs, format_parser,
+};
+use crate::cli::exit::{of_run, of_signal, with_profiles};
+use crate::cli::terminal::progress::reporter;
+use crate::cli::terminal::style;
+use crate::cli::terminal::write::{check_place, wrote};
+use crate::compare::VerdictDocument;
+use crate::model::text::count;
+use crate::model::{Exit, Fault, Result};
+use crate::report::{Format, Options, SweepTables};
+use crate::suite::Benchmark;
+
+/// Compare two commits, a baseline with a fresh run, or two records
+///
+/// Commits are checked out beside your own files, built, and measured against each other in rounds until the verdict is
+/// clear: `compare main` takes the working tree against the point where it left main, `compare` alone does so with the
+/// default branch, A..B takes two commits, A...B the merge base of A and B against B, A.. the commit A against the working
+/// tree.
+///
+/// The name of a stored baseline, a record or a run's folder is compared with a fresh run, or with a second record.
+///
+/// Files of other programs are records, too: `compare before.json after.json`; a folder of such files is a side of as many
+/// processes, and so are several after --base and --head. docs/formats.md lists what is read.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub(crate) struct CompareArgs {
+    /// Commits: A..B, A...B, A.. or A; or a baseline's name, a record, a run's folder
+    base: Option<String>,
+    /// What to judge: a record or a run's folder [default: a fresh run of the suite]
+    head: Option<String>,
+    /// Store instead of the suite file's: dir:PATH, git:BRANCH or github:OWNER/REPO@BRANCH
+    #[arg(long, value_name = "ADDRESS")]
+    store: Option<String>,
+    /// What to print
+    #[arg(long, default_value = "terminal", value_parser = format_parser())]
+    format: Format,
+    /// Show unchanged rows in full
+    #[arg(long)]
+    all: bool,
+    /// Also write the verdict as JSON to this file
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Put both records, every sample and both manifests, into the JSON verdict
+    #[arg(long)]
+    embed: bool,
+    /// Also write the report as Markdown to this file
+    #[arg(long, value_name = "FILE")]
+    markdown: Option<PathBuf>,
+    /// Also write the report as a page of HTML to this file, with the rounds of what changed
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Make inconclusive cases fail: exit code 3
+    #[arg(long)]
+    fail_inconclusive: bool,
+    /// Stored runs that must show how much sessions differ before a row may be green; 0: judge by processes alone
+    /// [default: `sessions` in [gate], else 4]
+    #[arg(long, value_name = "N")]
+    sessions: Option<u32>,
+    /// Judge the head against a pinned release, too: a baseline's name, a record or a run's folder. The graver exit code
+    /// counts
+    #[arg(long, value_name = "NAME|RECORD")]
+    anchor: Option<String>,
+    /// Result files of the base, each a process of it; with --head, in place of BASE and HEAD
+    #[arg(
+        long = "base",
+        value_name = "FILE",
+        num_args = 1..,
+        requires = "head_files",
+        conflicts_with_all = ["base", "head"],
+        help_heading = "Files of other programs"
+    )]
+    base_files: Vec<PathBuf>,
+    /// Result files of the head, likewise
+    #[arg(
+        long = "head",
+        value_name = "FILE",
+        num_args = 1..,
+        requires = "base_files",
+        help_heading = "Files of other programs"
+    )]
+    head_files: Vec<PathBuf>,
+    /// Their format: a name of docs/formats.md; `auto`: known for certain by what stands in the file, else refused
+    #[arg(long, value_name = "NAME", default_value = AUTO, help_heading = "Files of other programs")]
+    input_format: String,
+    #[command(flatten)]
+    ingest: IngestArgs,
+    #[command(flatten)]
+    sweep: SweepArgs,
+    #[command(flatten)]
+    measure: MeasureArgs,
+    #[command(flatten)]
+    rounds: RoundsArgs,
+    #[command(flatten)]
+    profile: ProfileArgs,
+    /// Go on with a comparison that was interrupted or left cases open: its id or folder [default: the latest]
+    #[arg(
+        long,
+        value_name = "COMPARISON",
+        num_args = 0..=1,
+        default_missing_value = "",
+        help_heading = "Between commits"
+    )]
+    resume: Option<String>,
+    /// Measure both sides with this suite file instead of their own; the base's own still judges, where it has one
+    /// [default: the checkout's, where no commit to be compared has any]
+    #[arg(long, value_name = "FILE", conflicts_with = "config", help_heading = "Between commits")]
+    suite_file: Option<PathBuf>,
+}
+
+pub(crate) fn run(args: &CompareArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
+    let has_json = args.json.is_some() || args.format == Format::Json;
+    if args.embed && args.head.is_some() && !has_json {
+        let what = "no JSON verdict is asked for that could hold the records";
+        return Err(Fault::at_flag("--embed", what, "add `--json FILE` or `--format json`"));
+    }
+    let run = args.measure.request()?;
+    let stores = Stores::new(args.store.as_deref());
+    let local = LocalSuite::new(&run.selection, builtins);
+    let rounds_flag = args.rounds.first().or(args.resume.is_some().then_some("--resume"));
+    let rounds_flag = rounds_flag.or(args.suite_file.is_some().then_some("--suite-file"));
+    if args.base_files.is_empty() != args.head_files.is_empty() {
+        let (flag, other) =
+            if args.base_files.is_empty() { ("--head", "--base") } else { ("--base", "--head") };
+        let next = "give both, or name both sides without flags: `gbench-ci compare BASE HEAD`";
+        return Err(Fault::at_flag(flag, format!("it is given without {other}"), next));
+    }
+    let of_files = args.ingest.first().or((args.input_format != AUTO).then_some("--input-format"));
+    if let Some(flag) = of_files.filter(|_| args.base_files.is_empty() && args.head.is_none()) {
+        let what = "it says how files of other programs are read, and no two sides of files are given";
+        return Err(Fault::at_flag(flag, what, "name both: `gbench-ci compare BASE HEAD`"));
+    }
+    let files = (!args.base_files.is_empty()).then(|| [args.base_files.clone(), args.head_files.clone()]);
+    let target = match (&files, rounds_flag) {
+        (None, _) => target(args.base.as_deref(), args.head.as_deref(), rounds_flag, &stores, &local)?,
+        (Some(_), Some(flag)) => {
+            return Err(Fault::at_flag(
+                flag,
+                "it speaks of rounds between two commits, and files are compared here",
+                "take it out",
+            ));
+        }
+        (Some(_), None) => CompareTarget::Records { base: "", also_a_commit: None },
+    };
+    if let CompareTarget::Records { also_a_commit: Some(note), .. } = &target {
+        // A standard error that is closed is no reason to stop.
+        let _ = writeln!(io::stderr(), "{note}");
+    }
+    if args.sweep.request(&SweepFilterArgs::default())?.is_some()
+        && !matches!(args.format, Format::Terminal | Format::Markdown)
+    {
+        let what = "the sweep's tables do not go into one document with the verdict";
+        let next = "write the verdict with `--json FILE`, and look at it with `gbench-ci report FILE --by`";
+        return Err(Fault::at_flag("--by, --group-by", what, next));
+    }
+    let outputs = [("--json", &args.json), ("--markdown", &args.markdown), ("--html", &args.html)];
+    outputs.iter().try_for_each(|(flag, file)| check_place(flag, file.as_deref()))?;
+    for (at, (flag, file)) in outputs.iter().enumerate() {
+        if let Some((other, _)) = outputs[..at].iter().find(|(_, other)| file.is_some() && other == file) {
+            let what = "the two would overwrite each other";
+            return Err(Fault::at_flag(format!("{other}, {flag}"), what, "name two files"));
+        }
+    }
+    if args.anchor.is_some() {
+        anchor_fits(args.format)?;
+    }
+    match target {
+        CompareTarget::Commits(range) => commits(args, range, run.clone(), builtins, out),
+        CompareTarget::Records { base, .. } => {
+            refuse_profiles(args)?;
+            let request = RecordsRequest {
+                base: base.to_owned(),
+                head: args.head.clone(),
+                anchor: args.anchor.clone(),
+                run: run.clone(),
+                store: args.store.clone(),
+                sessions: args.sessions,
+                fail_inconclusive: args.fail_inconclusive,
+                embed: args.embed,
+                ingest: args.ingest.options(&args.input_format)?,
+                files,
+            };
+            records(args, &request, &stores, &local, out)
+        }
+    }
+}
+
+/// Refuses profiles where a side is a stored run: its program is not here.
+fn refuse_profiles(args: &CompareArgs) -> Result<()> {
+    match args.profile.first() {
+        Some(flag) => {
+            let what = "a stored run cannot be profiled, and a verdict needs both sides";
+            let next = "compare commits: `gbench-ci compare BASE..HEAD`, or profile a fresh run: `gbench-ci profile CASE`";
+            Err(Fault::at_flag(flag, what, next))
+        }
+        None => Ok(()),
+    }
+}
+
+fn records(
+    args: &CompareArgs,
+    request: &RecordsRequest,
+    stores: &Stores<'_>,
+    local: &LocalSuite<'_>,
+    out: &mut impl Write,
+) -> Result<Exit> {
+    let compared = records::compare(request, stores, local, &reporter(args.measure.is_quiet()))?;
+    let verdict = match compared {
+        ComparedRecords::Verdict(verdict) => verdict,
+        ComparedRecords::Interrupted(finished) => {
+            let record = shown(&finished.folder.record_path());
+            wrote(writeln!(out, "interrupted: nothing is compared; the record is {record}"))?;
+            return Ok(of_run(&finished));
+        }
+    };
+    deliver(&verdict.document, None, verdict.reports.as_deref(), args, out)?;
+    if let Some(path) = &args.html {
+        write_verdict_page(&verdict.document, None, path, &[])?;
+    }
+    let exit = match (&verdict.anchored, &args.anchor) {
+        (Some(anchored), Some(name)) => {
+            deliver(anchored, Some(name), verdict.reports.as_deref(), args, out)?;
+            if let Some(path) = &args.html {
+                write_verdict_page(anchored, None, &anchor_beside(path), &[])?;
+            }
+            graver(&verdict.document, anchored, name, args.format, out)?
+        }
+        _ => exit_from(&verdict.document),
+    };
+    // The process ends soon, and with it goes its memory; taking large records apart first would be felt.
+    std::mem::forget(verdict);
+    Ok(exit)
+}
+
+fn commits(
+    args: &CompareArgs,
+    range: Option<&str>,
+    run: RunRequest,
+    builtins: &[Benchmark],
+    out: &mut impl Write,
+) -> Result<Exit> {
+    let request = CommitsRequest {
+        range: range.map(str::to_owned),
+        run,
+        rounds: args.rounds.request()?,
+        profile: args.profile.request(),
+        store: args.store.clone(),
+        resume: args.resume.clone(),
+        suite_file: args.suite_file.clone(),
+        fail_inconclusive: args.fail_inconclusive,
+        ..CommitsRequest::default()
+    };
+    request.run.settings.refuse_between_commits()?;
+    refuse_between_commits(args)?;
+    let reporter = reporter(args.measure.is_quiet());
+    let mut measured = commits::measure(&request, builtins, &reporter)?;
+    if let Some(signal) = measured.interrupted() {
+        return interrupted(&measured, signal, args, &request, out);
+    }
+    let document = measured.profiled_verdict(&reporter)?;
+    deliver(&document, None, Some(&measured.reports()), args, out)?;
+    if let Some(path) = &args.html {
+        write_verdict_page(&document, Some(measured.folder.root()), path, builtins)?;
+    }
+    if let (Format::Terminal, Some(resume)) = (args.format, measured.resume_open(&document, &request)) {
+        let rest = measured.rest.as_ref();
+        let why = rest.map_or(String::new(), |rest| format!("  # the budget was spent: {}", rest.words()));
+        wrote(writeln!(out, "resume  {resume}{why}"))?;
+        for advice in measured.count_instead() {
+            wrote(writeln!(out, "or      {advice}"))?;
+        }
+    }
+    Ok(with_profiles(exit_from(&document), &request.profile, measured.profiles()))
+}
+
+/// Refuses flags that mean nothing between commits, rather than passing over them.
+fn refuse_between_commits(args: &CompareArgs) -> Result<()> {
+    let unused = [
+        (args.sessions.is_some(), "--sessions", "it is about stored runs: take it out"),
+        (args.anchor.is_some(), "--anchor", "compare a stored run with it, or name its commit: `TAG..HEAD`"),
+        (args.embed, "--embed", "take it out: the records are kept in the comparison's folder"),
+    ];
+    match unused.into_iter().find(|(is_given, ..)| *is_given) {
+        Some((_, flag, next)) => Err(Fault::at_flag(flag, "it has no meaning between commits", next)),
+        None => Ok(()),
+    }
+}
+
+fn interrupted(
+    measured: &MeasuredCommits,
+    signal: i32,
+    args: &CompareArgs,
+    request: &CommitsRequest,
+    out: &mut impl Write,
+) -> Result<Exit> {
+    let text = format!(
+        "interrupted after {}; what they decide so far: gbench-ci replay {}\nresume  {}",
+        count(measured.rounds()?, "round"),
+        measured.id(),
+        measured.resume_command(None, request)
+    );
+    match args.format {
+        Format::Terminal => wrote(writeln!(out, "{text}"))?,
+        // Standard output is the report's, and there is none.
+        _ => drop(writeln!(io::stderr(), "{text}")),
+    }
+    Ok(of_signal(signal))
+}
+
+/// Prints a verdict, and writes the files that the flags name. `anchor`: how the user called the pinned release that the head
+/// was judged against, whose verdict stands below the first one and beside its files.
+fn deliver(
+    document: &VerdictDocument,
+    anchor: Option<&str>,
+    reports: Option<&Path>,
+    args: &CompareArgs,
+    out: &mut impl Write,
+) -> Result<()> {
+    let place = |path: &Path| if anchor.is_some() { anchor_beside(path) } else { path.to_owned() };
+    for (path, format) in [(&args.json, Format::Json), (&args.markdown, Format::Markdown)] {
+        if let Some(path) = path {
+            write_as(format, document, &place(path))?;
+        }
+    }
+    let heading = match (args.format, anchor) {
+        (Format::Terminal, Some(name)) => format!("\nAgainst the anchor {name}\n\n"),
+        (Format::Markdown, Some(name)) => format!("\n# Against the anchor {name}\n\n"),
+        _ => String::new(),
+    };
+    let text = rendered(document, args.format, style::of_stdout(), args.all)?;
+    wrote(out.write_all(heading.as_bytes()).and_then(|()| out.write_all(&text)))?;
+    if let Some(request) = args.sweep.request(&SweepFilterArgs::default())? {
+        // The verdict stands, and so does its exit code, whatever was asked beside it.
+        match sweep(SweepTables::of_verdict(document, &request), args.format) {
+            Ok(tables) => {
+                let options = Options { format: args.format, style: style::of_stdout(), all: args.all };
+                wrote(tables.write(&options, out))?;
+            }
+            Err(fault) => {
+                drop(writeln!(io::stderr(), "warning: {}: {}; {}", fault.place, fault.what, fault.next))
+            }
+        }
+    }
+    match (args.format, reports) {
+        (Format::Terminal, Some(folder)) => {
+            let [verdict, report] =
+                ["verdict.json", "verdict.md"].map(|name| shown(&place(&folder.join(name))));
+            wrote(writeln!(out, "\nverdict {verdict}\nreport  {report}"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Refuses to print two verdicts as one document of a format that holds one.
+fn anchor_fits(format: Format) -> Result<()> {
+    match format {
+        Format::Terminal | Format::Markdown | Format::Jsonl => Ok(()),
+        Format::Json | Format::Csv | Format::Junit => {
+            let what = format!("two verdicts do not go into one {} document", format.into_str());
+            let next = "take `--format` out; `--json FILE` and `--markdown FILE` write the anchor's verdict beside the other";
+            Err(Fault::at_flag("--anchor", what, next))
+        }
+    }
+}
+
+/// The graver of the exit codes of two verdicts, printed with both.
+fn graver(
+    first: &VerdictDocument,
+    anchored: &VerdictDocument,
+    anchor: &str,
+    format: Format,
+    out: &mut impl Write,
+) -> Result<Exit> {
+    let (exit, of_anchor) = (exit_from(first), exit_from(anchored));
+    let graver = exit.most_severe(of_anchor);
+    if format == Format::Terminal {
+        let (code, own, other) = (graver.code(), exit.code(), of_anchor.code());
+        let against = &first.base.name;
+        let words = format!("exit code {code}: {own} against {against}, {other} against the anchor {anchor}");
+        wrote(writeln!(out, "\n{words}"))?;
+    }
+    Ok(graver)
+}

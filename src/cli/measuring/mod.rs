@@ -1,0 +1,8 @@
+//! Commands that measure.
+
+pub(super) mod bisect;
+pub(super) mod calibrate;
+pub(super) mod ci;
+pub(super) mod compare;
+pub(super) mod profile;
+pub(super) mod run;

@@ -1,0 +1,104 @@
+//! `gbench-ci ingest`: results of other programs become a record, a baseline or runs of a history.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use crate::app::ingest::{AUTO, DatedBy, IngestRequest, Keep, ingest};
+use crate::app::paths::shown;
+use crate::cli::args::{ArtifactsArgs, IngestArgs};
+use crate::cli::terminal::style;
+use crate::cli::terminal::write::{check_place, wrote};
+use crate::model::text::count;
+use crate::model::{Exit, Result, RunRecord};
+use crate::report::{self, Format, Options};
+use crate::suite::Benchmark;
+
+/// Take results that other programs wrote: benchmark tools' files, tables and logs
+///
+/// Each file is a process of one run, and each of its rows a case with parameters. A format is known for certain by what stands in
+/// the file, or has to be named with --format; rows of any other JSON, JSON lines or CSV are described with --metric,
+/// --parameters, --rows and --where. docs/formats.md lists the formats.
+#[derive(clap::Args, Clone, Debug)]
+pub(crate) struct IngestCommandArgs {
+    /// Files, or folders of files
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Their format: a name of docs/formats.md; `auto`: known for certain by what stands in the file, else refused
+    #[arg(long, visible_alias = "input-format", value_name = "NAME", default_value = AUTO)]
+    format: String,
+    #[command(flatten)]
+    how: IngestArgs,
+    /// Every run in the files is a run of its own: the nights of a year
+    #[arg(long)]
+    each: bool,
+    /// With --each: what tells when a run began whose file does not say it
+    #[arg(long, value_enum, value_name = "BY", default_value = "content", requires = "each")]
+    dated_by: DatedBy,
+    /// Write the record to this file alone
+    #[arg(long, short, value_name = "FILE", conflicts_with_all = ["save", "history"])]
+    output: Option<PathBuf>,
+    /// Save as the named baseline
+    #[arg(long, value_name = "NAME", conflicts_with = "history")]
+    save: Option<String>,
+    /// Store instead of the suite file's, for --save: dir:PATH
+    #[arg(long, value_name = "ADDRESS", requires = "save")]
+    store: Option<String>,
+    /// Append to a history: git:BRANCH or github:OWNER/REPO@BRANCH
+    #[arg(long, value_name = "ADDRESS")]
+    history: Option<String>,
+    /// The branch that the runs of a history measured
+    #[arg(long, value_name = "BRANCH", default_value = "main", requires = "history")]
+    branch: String,
+    #[command(flatten)]
+    place: ArtifactsArgs,
+    /// Show everything: no table cut short
+    #[arg(long)]
+    all: bool,
+}
+
+pub(crate) fn run(args: &IngestCommandArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
+    check_place("--output", args.output.as_deref())?;
+    let request = IngestRequest {
+        files: args.files.clone(),
+        options: args.how.options(&args.format)?,
+        each: args.each.then_some(args.dated_by),
+        keep: keep(args),
+    };
+    let ingested = ingest(&request, builtins)?;
+    let [record] = ingested.records.as_slice() else {
+        let runs = count(ingested.records.len(), "run");
+        let span = [ingested.records.first(), ingested.records.last()];
+        let days: Vec<&str> = span.iter().flatten().map(|record| record.started.as_str()).collect();
+        let known = match ingested.known {
+            0 => String::new(),
+            known => format!(", {known} of them known already"),
+        };
+        wrote(writeln!(out, "kept {runs}{known}, {}", days.join(" to ")))?;
+        return Ok(exit_of(&ingested.records));
+    };
+    let options = Options { format: Format::Terminal, style: style::of_stdout(), all: args.all };
+    wrote(report::record(record, &options, out))?;
+    if let Some(place) = ingested.places.first() {
+        wrote(writeln!(out, "\nrecord  {}", shown(place)))?;
+    }
+    Ok(exit_of(&ingested.records))
+}
+
+/// What a run of them would have ended with.
+fn exit_of(records: &[RunRecord]) -> Exit {
+    let failed = records.iter().flat_map(|record| &record.cases).any(|case| case.outcome.is_failure());
+    if failed { Exit::Failed } else { Exit::Pass }
+}
+
+fn keep(args: &IngestCommandArgs) -> Keep {
+    match (&args.output, &args.save, &args.history) {
+        (Some(path), ..) => Keep::File(path.clone()),
+        (_, Some(name), _) => Keep::Baseline {
+            name: name.clone(),
+            config: args.place.request().config,
+            store: args.store.clone(),
+        },
+        (.., Some(address)) => Keep::History { address: address.clone(), branch: args.branch.clone() },
+        _ => Keep::Artifacts(args.place.request()),
+    }
+}
