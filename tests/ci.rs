@@ -349,7 +349,9 @@ fn a_list_and_a_run_have_the_same_shards() {
     for line in ["list --shard 1/4", "run --shard 4/4", "compare main --shard 1/4"] {
         ended(outside(&root, line)).exits(2).says("there are more shards than cases: 3 cases");
     }
-    ended(outside(&root, "compare a.json b.json --shard 1/2")).exits(2).says("records are compared whole");
+    ended(outside(&root, "compare a.json b.json --shard 1/2"))
+        .exits(2)
+        .says("it only applies when two commits are compared");
 }
 
 #[test]

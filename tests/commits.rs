@@ -376,6 +376,9 @@ fn words_that_mean_nothing_are_refused() {
     repository.compare("main..HEAD --budget soon").exits(2).says("--budget");
     repository.compare("main..HEAD --resume").exits(2).says("take the range out");
     repository.compare("--resume").exits(2).says("no comparison in rounds is kept here");
-    repository.compare("a.json b.json --rounds 50").exits(2).says("it speaks of rounds between two commits");
+    repository
+        .compare("a.json b.json --rounds 50")
+        .exits(2)
+        .says("it only applies when two commits are compared");
     repository.compare("main..HEAD --way sideways").exits(2);
 }

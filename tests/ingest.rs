@@ -579,8 +579,8 @@ fn flags_that_speak_of_files_contradict_nothing_and_are_never_without_effect() {
     for (line, words) in [
         ("compare b.log h.log --unit time=s", "the file gives it in us"),
         ("compare b.log h.log --better time=higher", "by its file or its unit lower is better"),
-        ("compare b.log --head h.log", "it is given without --base"),
-        ("compare b.log --unit time=s", "no two sides of files are given"),
+        ("compare b.log --head h.log", "cannot be used with"),
+        ("compare b.log --unit time=s", "it only applies when two result files are compared"),
         ("ingest b.json --parameters n --metric time=ms:ms --metric time=score:ms", "is named twice"),
     ] {
         ran(folder.path(), line).exits(2).says(words);

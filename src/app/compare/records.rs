@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::target::looks_like_a_record;
+use super::target::{RecordSides, looks_like_a_record};
 use crate::app::compare::selection_filter::{SelectionFilter, of_records};
 use crate::app::ingest::{IngestOptions, is_own, load, load_files};
 use crate::app::measuring::session::{match_key, measure};
@@ -19,14 +19,11 @@ use crate::run::Finished;
 use crate::store::read_two_records;
 use crate::suite::plan::check_claims;
 use crate::suite::words::ratio_text;
-use crate::suite::{Gate, Overrides, Selection, Suite};
+use crate::suite::{Gate, Selection, Suite};
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct RecordsRequest {
-    /// A record's path, or a baseline's name.
-    pub base: String,
-    /// The same of what is judged; `None` for a fresh run of the suite.
-    pub head: Option<String>,
+    pub sides: RecordSides,
     /// The release baseline that the head is judged against, too.
     pub anchor: Option<String>,
     /// The benchmarks to measure, or to take from the records.
@@ -39,8 +36,6 @@ pub(crate) struct RecordsRequest {
     pub embed: bool,
     /// How files of other programs are read.
     pub ingest: IngestOptions,
-    /// Files of both sides, each a process of its side, in place of `base` and `head`.
-    pub files: Option<[Vec<PathBuf>; 2]>,
 }
 
 pub(crate) enum ComparedRecords {
@@ -66,27 +61,16 @@ pub(crate) fn compare(
     reporter: &Reporter,
 ) -> Result<ComparedRecords> {
     let selection = &request.run.selection;
-    if let Some(shard) = selection.shard {
-        let what = "records are compared whole";
-        let next = "take it out, or name commits: `gbench-ci compare BASE..HEAD`";
-        return Err(Fault::at_flag(format!("--shard {shard}"), what, next));
-    }
     // Two files need no suite; where there is one, its gate still decides how they are judged.
     let registry = local.registry()?;
     let threshold = request.run.settings.overrides.settings.threshold.given().copied();
-    let mut loaded = match (&request.files, &request.head) {
-        (Some(files), _) => {
-            refuse_measuring(request)?;
-            Loaded::files(request, files, registry.file.as_ref(), stores)?
-        }
-        (None, Some(head)) => {
-            refuse_measuring(request)?;
-            Loaded::both(request, head, registry.file.as_ref(), stores)?
-        }
-        (None, None) => {
+    let mut loaded = match &request.sides {
+        RecordSides::Files(files) => Loaded::files(request, files, registry.file.as_ref(), stores)?,
+        RecordSides::Stored(names) => Loaded::both(request, names, registry.file.as_ref(), stores)?,
+        RecordSides::Fresh(base) => {
             let suite = request.run.configured(registry.select(&selection.selection)?)?;
             // Before anything is measured: a baseline that is not there must not cost a run.
-            let base = LoadedRecord::find(&request.base, Some(&suite), request, stores)?;
+            let base = LoadedRecord::find(base, Some(&suite), request, stores)?;
             let anchor = LoadedRecord::anchor(Some(&suite), request, stores)?;
             let finished = measure(&suite, reporter)?;
             if finished.interrupted.is_some() {
@@ -99,15 +83,15 @@ pub(crate) fn compare(
         }
     };
     // Of two records those cases are known that stand in them; of a fresh run those of its suite.
-    let of_both = ((request.head.is_some() || request.files.is_some())
-        && selection.selection != Selection::default())
-    .then(|| of_records(loaded.records().map(|loaded| &loaded.record)));
+    let is_fresh = matches!(request.sides, RecordSides::Fresh(_));
+    let of_both = (!is_fresh && selection.selection != Selection::default())
+        .then(|| of_records(loaded.records().map(|loaded| &loaded.record)));
     let filter = SelectionFilter::new(of_both.as_ref().unwrap_or(registry), &selection.selection)?;
     loaded.records_mut().for_each(|loaded| filter.apply(&mut loaded.record));
     let Loaded { base, head, anchor, suite, reports } = loaded;
     refuse_same_file(&base.record, &head.record)?;
     let mut policy = policy(suite.as_ref().map(|suite| &suite.gate), threshold);
-    let is_stored = !Path::new(&base.name).exists() && request.files.is_none();
+    let is_stored = !Path::new(&base.name).exists() && !matches!(request.sides, RecordSides::Files(_));
     let by_processes =
         request.sessions.is_none() && !is_stored && are_files(&base.record, &head.record, suite.as_ref());
     policy.sessions = request.sessions.unwrap_or(if by_processes { 0 } else { policy.sessions });
@@ -167,27 +151,6 @@ fn refuse_same_file(base: &RunRecord, head: &RunRecord) -> Result<()> {
     }
 }
 
-/// Refuses what says how to measure where nothing will be measured.
-fn refuse_measuring(request: &RecordsRequest) -> Result<()> {
-    let mut unused = request.run.settings.overrides.clone();
-    unused.settings.threshold = Overrides::default().settings.threshold;
-    if unused != Overrides::default() {
-        let what = "settings of a measurement are given, and two records are measured already";
-        return Err(Fault::at("compare", what, "take the flags out, or name the base alone to measure anew"));
-    }
-    let output = &request.run.output;
-    let flags = [
-        (output.artifacts.is_some(), "--artifacts"),
-        (output.run.deadline.given().is_some(), "--deadline"),
-        (output.run.lock_wait.given().is_some(), "--lock-wait"),
-        (output.run.lock.given().is_some(), "--no-lock"),
-    ];
-    flags.into_iter().find(|(is_given, _)| *is_given).map_or(Ok(()), |(_, flag)| {
-        let what = "it says how to measure, and two records are measured already";
-        Err(Fault::at_flag(flag, what, "take it out, or name the base alone to measure anew"))
-    })
-}
-
 struct Loaded {
     base: LoadedRecord,
     head: LoadedRecord,
@@ -201,11 +164,11 @@ impl Loaded {
     /// Two records that are there already.
     fn both(
         request: &RecordsRequest,
-        head: &str,
+        names: &[String; 2],
         suite: Option<&Suite>,
         stores: &Stores<'_>,
     ) -> Result<Self> {
-        let found = [&request.base, head].map(|text| LoadedRecord::found(text, suite, stores));
+        let found = names.each_ref().map(|text| LoadedRecord::found(text, suite, stores));
         let [base_found, head_found] = found;
         let (base_found, head_found) = (base_found?, head_found?);
         let (base, head_record) = match (&base_found, &head_found) {
@@ -214,8 +177,9 @@ impl Loaded {
             }
             (base, head) => (read(base, request), read(head, request)),
         };
-        let base = LoadedRecord { record: base?, name: request.base.clone(), path: base_found.place() };
-        let head = LoadedRecord { record: head_record?, name: head.to_owned(), path: head_found.place() };
+        let [base_name, head_name] = names.clone();
+        let base = LoadedRecord { record: base?, name: base_name, path: base_found.place() };
+        let head = LoadedRecord { record: head_record?, name: head_name, path: head_found.place() };
         // Those of one comparison in rounds are judged by its rule, which rests on them.
         check_claims(&base.record, &head.record, None)?;
         let anchor = LoadedRecord::anchor(suite, request, stores)?;
@@ -332,9 +296,9 @@ fn reproduce(request: &RecordsRequest, base: &Path, head: &Path, policy: &Policy
         let words: Vec<String> = paths.iter().map(|path| shell_word(&shown(path))).collect();
         words.join(" ")
     };
-    let sides = match &request.files {
-        Some([base, head]) => format!("--base {} --head {}", words(base), words(head)),
-        None => format!("{} {}", words(&[base.to_owned()]), words(&[head.to_owned()])),
+    let sides = match &request.sides {
+        RecordSides::Files([base, head]) => format!("--base {} --head {}", words(base), words(head)),
+        _ => format!("{} {}", words(&[base.to_owned()]), words(&[head.to_owned()])),
     };
     let fail = if request.fail_inconclusive { " --fail-inconclusive" } else { "" };
     let given = shell_flags([

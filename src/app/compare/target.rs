@@ -1,6 +1,6 @@
 //! The meaning of the words of `compare`: commits, or records.
 
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 
 use crate::app::request::LocalSuite;
 use crate::app::store::stores::Stores;
@@ -8,24 +8,32 @@ use crate::model::{Fault, Result, near, shell_word};
 use crate::suite::words::advise;
 use crate::trees::{Unknown, names_revision, why_unknown};
 
-/// Commits or records, as the words of the command line mean them.
+/// What the words of the command line mean.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum CompareTarget<'a> {
+pub(crate) enum CompareTarget {
     /// A range; `None` for the default one, or that of a comparison that is resumed.
-    Commits(Option<&'a str>),
-    /// The base's record. `also_a_commit`: a note for the reader where its name means a commit, too.
-    Records { base: &'a str, also_a_commit: Option<String> },
+    Commits(Option<String>),
+    Records(RecordSides),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum RecordSides {
+    /// A record's path or a baseline's name, against a fresh run of the suite.
+    Fresh(String),
+    /// Base and head, each a record's path or a baseline's name.
+    Stored([String; 2]),
+    /// Result files of base and head, each file a process of its side.
+    Files([Vec<PathBuf>; 2]),
 }
 
 /// Tells commits from records. Dots make a range; a path or the name of a stored baseline is a record; any other name is
-/// looked for among the commits. `rounds_flag`: a flag that speaks of rounds between two commits, if one is given.
-pub(crate) fn target<'a>(
-    base: Option<&'a str>,
+/// looked for among the commits.
+pub(crate) fn target(
+    base: Option<&str>,
     head: Option<&str>,
-    rounds_flag: Option<&'static str>,
     stores: &Stores<'_>,
     suite: &LocalSuite<'_>,
-) -> Result<CompareTarget<'a>> {
+) -> Result<CompareTarget> {
     let Some(base) = base else { return Ok(CompareTarget::Commits(None)) };
     let here = Path::new(".");
     let path = Path::new(base);
@@ -36,31 +44,29 @@ pub(crate) fn target<'a>(
         let may_be = !Path::new(text).exists() && names_revision(here, text);
         Ok(may_be && !is_baseline(text)?)
     };
-    let commits = head.is_none() && (is_range || is_commit(base)?);
-    if let Some(head) = head
-        && is_commit(base)?
-        && is_commit(head)?
-    {
+    let Some(head) = head else {
+        if is_range || is_commit(base)? {
+            return Ok(CompareTarget::Commits(Some(base.to_owned())));
+        }
+        if !looks_like_a_record(base) && !path.exists() && !is_baseline(base)? {
+            return Err(no_such(base, stores, suite)?);
+        }
+        return Ok(CompareTarget::Records(RecordSides::Fresh(base.to_owned())));
+    };
+    if is_commit(base)? && is_commit(head)? {
         let what = "both name commits, and two words mean two records";
         return Err(Fault::at("compare", what, format!("write them as a range: `{base}..{head}`")));
     }
-    let is_record = looks_like_a_record(base);
-    if !commits && head.is_none() && !is_record && !path.exists() && !is_baseline(base)? {
-        return Err(no_such(base, stores, suite)?);
-    }
-    match (commits, rounds_flag) {
-        (true, _) => Ok(CompareTarget::Commits(Some(base))),
-        (false, None) => {
-            let both = !is_range && !is_record && head.is_none() && names_revision(here, base);
-            let note = || {
-                format!("note: `{base}` is a stored baseline and a commit; for the commit write `{base}..`")
-            };
-            Ok(CompareTarget::Records { base, also_a_commit: both.then(note) })
-        }
-        (false, Some(flag)) => {
-            let what = "it speaks of rounds between two commits, and records are compared here";
-            Err(Fault::at_flag(flag, what, "take it out, or name commits: `gbench-ci compare BASE..HEAD`"))
-        }
+    Ok(CompareTarget::Records(RecordSides::Stored([base, head].map(str::to_owned))))
+}
+
+impl RecordSides {
+    /// A note for the user if the name of the baseline is a commit's name, too.
+    pub(crate) fn also_a_commit(&self) -> Option<String> {
+        let Self::Fresh(base) = self else { return None };
+        (!looks_like_a_record(base) && names_revision(Path::new("."), base)).then(|| {
+            format!("note: `{base}` is a stored baseline and a commit; for the commit write `{base}..`")
+        })
     }
 }
 

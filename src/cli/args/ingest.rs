@@ -31,7 +31,7 @@ pub(crate) struct IngestArgs {
     #[arg(long, value_name = "PATH", requires = "metric")]
     rows: Option<String>,
     /// Only rows whose field has this value: op=gelu; repeatable
-    #[arg(long = "where", value_name = "FIELD=VALUE", requires = "metric")]
+    #[arg(id = "where", long = "where", value_name = "FIELD=VALUE", requires = "metric")]
     conditions: Vec<String>,
 }
 
@@ -90,20 +90,6 @@ impl IngestArgs {
             found.push(metric);
         }
         Ok(found)
-    }
-
-    /// The first flag that is given, for commands in which none has a meaning.
-    pub(crate) fn first(&self) -> Option<&'static str> {
-        let flags = [
-            (self.input_suite.is_some(), "--input-suite"),
-            (!self.unit.is_empty(), "--unit"),
-            (!self.better.is_empty(), "--better"),
-            (!self.metric.is_empty(), "--metric"),
-            (!self.parameters.is_empty(), "--parameters"),
-            (self.rows.is_some(), "--rows"),
-            (!self.conditions.is_empty(), "--where"),
-        ];
-        flags.into_iter().find(|(is_given, _)| *is_given).map(|(_, flag)| flag)
     }
 
     fn described(&self) -> Result<Option<Described>> {

@@ -1,5 +1,6 @@
 //! The flags that several commands share, and the parts of requests that they become.
 
+mod given;
 mod ingest;
 mod measure;
 mod profile;
@@ -9,6 +10,7 @@ mod selection;
 mod sweep;
 mod words;
 
+pub(super) use given::GivenFlags;
 pub(super) use ingest::IngestArgs;
 pub(super) use measure::{ArtifactsArgs, MeasureArgs};
 pub(super) use profile::{ProfileArgs, metrics, profiler};

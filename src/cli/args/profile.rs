@@ -38,16 +38,6 @@ impl ProfileArgs {
         };
         ProfileRequest { profilers, metrics: self.profile_metrics, required: self.require_profilers }
     }
-
-    /// The first flag that asks for profiles, for refusing it where none are made.
-    pub(crate) fn first(&self) -> Option<&'static str> {
-        let given = [
-            (!self.profile.is_empty(), "--profile"),
-            (self.profile_metrics.is_some(), "--profile-metrics"),
-            (self.require_profilers, "--require-profilers"),
-        ];
-        given.into_iter().find(|(given, _)| *given).map(|(_, flag)| flag)
-    }
 }
 
 /// A word of `--profile`.

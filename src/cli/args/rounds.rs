@@ -33,19 +33,6 @@ pub(crate) struct RoundsArgs {
 }
 
 impl RoundsArgs {
-    /// The first flag that speaks of rounds, for refusing it where none are measured.
-    pub(crate) fn first(&self) -> Option<&'static str> {
-        let given = [
-            (self.budget.is_some(), "--budget"),
-            (self.rounds.is_some(), "--rounds"),
-            (self.interleave.is_some(), "--interleave"),
-            (self.controls.is_some(), "--controls"),
-            (self.order_seed.is_some(), "--order-seed"),
-            (self.no_sandbox, "--no-sandbox"),
-        ];
-        given.into_iter().find(|(given, _)| *given).map(|(_, flag)| flag)
-    }
-
     /// Errors: a budget that is no duration.
     pub(crate) fn request(&self) -> Result<RoundsRequest> {
         let budget = budget(&self.budget)?;

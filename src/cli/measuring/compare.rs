@@ -4,9 +4,10 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use super::compare_flags::refuse_others;
 use crate::app::compare::commits::{self, MeasuredCommits};
 use crate::app::compare::records::{self, ComparedRecords, RecordsRequest};
-use crate::app::compare::target::{CompareTarget, target};
+use crate::app::compare::target::{CompareTarget, RecordSides, target};
 use crate::app::ingest::AUTO;
 use crate::app::paths::shown;
 use crate::app::reports::site::write_verdict_page;
@@ -15,7 +16,7 @@ use crate::app::request::{CommitsRequest, LocalSuite, RunRequest};
 use crate::app::store::stores::Stores;
 use crate::cli::args::sweep;
 use crate::cli::args::{
-    IngestArgs, MeasureArgs, ProfileArgs, RoundsArgs, SweepArgs, SweepFilterArgs, format_parser,
+    GivenFlags, IngestArgs, MeasureArgs, ProfileArgs, RoundsArgs, SweepArgs, SweepFilterArgs, format_parser,
 };
 use crate::cli::exit::{of_run, of_signal, with_profiles};
 use crate::cli::terminal::progress::reporter;
@@ -40,6 +41,8 @@ use crate::suite::Benchmark;
 /// processes, and so are several after --base and --head. docs/formats.md lists what is read.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(crate) struct CompareArgs {
+    #[command(flatten)]
+    pub(super) given: GivenFlags,
     /// Commits: A..B, A...B, A.. or A; or a baseline's name, a record, a run's folder
     base: Option<String>,
     /// What to judge: a record or a run's folder [default: a fresh run of the suite]
@@ -92,6 +95,7 @@ pub(crate) struct CompareArgs {
         value_name = "FILE",
         num_args = 1..,
         requires = "base_files",
+        conflicts_with_all = ["base", "head"],
         help_heading = "Files of other programs"
     )]
     head_files: Vec<PathBuf>,
@@ -132,32 +136,15 @@ pub(crate) fn run(args: &CompareArgs, builtins: &[Benchmark], out: &mut impl Wri
     let run = args.measure.request()?;
     let stores = Stores::new(args.store.as_deref());
     let local = LocalSuite::new(&run.selection, builtins);
-    let rounds_flag = args.rounds.first().or(args.resume.is_some().then_some("--resume"));
-    let rounds_flag = rounds_flag.or(args.suite_file.is_some().then_some("--suite-file"));
-    if args.base_files.is_empty() != args.head_files.is_empty() {
-        let (flag, other) =
-            if args.base_files.is_empty() { ("--head", "--base") } else { ("--base", "--head") };
-        let next = "give both, or name both sides without flags: `gbench-ci compare BASE HEAD`";
-        return Err(Fault::at_flag(flag, format!("it is given without {other}"), next));
-    }
-    let of_files = args.ingest.first().or((args.input_format != AUTO).then_some("--input-format"));
-    if let Some(flag) = of_files.filter(|_| args.base_files.is_empty() && args.head.is_none()) {
-        let what = "it says how files of other programs are read, and no two sides of files are given";
-        return Err(Fault::at_flag(flag, what, "name both: `gbench-ci compare BASE HEAD`"));
-    }
-    let files = (!args.base_files.is_empty()).then(|| [args.base_files.clone(), args.head_files.clone()]);
-    let target = match (&files, rounds_flag) {
-        (None, _) => target(args.base.as_deref(), args.head.as_deref(), rounds_flag, &stores, &local)?,
-        (Some(_), Some(flag)) => {
-            return Err(Fault::at_flag(
-                flag,
-                "it speaks of rounds between two commits, and files are compared here",
-                "take it out",
-            ));
-        }
-        (Some(_), None) => CompareTarget::Records { base: "", also_a_commit: None },
+    let target = if args.base_files.is_empty() {
+        target(args.base.as_deref(), args.head.as_deref(), &stores, &local)?
+    } else {
+        CompareTarget::Records(RecordSides::Files([args.base_files.clone(), args.head_files.clone()]))
     };
-    if let CompareTarget::Records { also_a_commit: Some(note), .. } = &target {
+    refuse_others(&args.given, &target)?;
+    if let CompareTarget::Records(sides) = &target
+        && let Some(note) = sides.also_a_commit()
+    {
         // A standard error that is closed is no reason to stop.
         let _ = writeln!(io::stderr(), "{note}");
     }
@@ -181,11 +168,9 @@ pub(crate) fn run(args: &CompareArgs, builtins: &[Benchmark], out: &mut impl Wri
     }
     match target {
         CompareTarget::Commits(range) => commits(args, range, run.clone(), builtins, out),
-        CompareTarget::Records { base, .. } => {
-            refuse_profiles(args)?;
+        CompareTarget::Records(sides) => {
             let request = RecordsRequest {
-                base: base.to_owned(),
-                head: args.head.clone(),
+                sides,
                 anchor: args.anchor.clone(),
                 run: run.clone(),
                 store: args.store.clone(),
@@ -193,22 +178,9 @@ pub(crate) fn run(args: &CompareArgs, builtins: &[Benchmark], out: &mut impl Wri
                 fail_inconclusive: args.fail_inconclusive,
                 embed: args.embed,
                 ingest: args.ingest.options(&args.input_format)?,
-                files,
             };
             records(args, &request, &stores, &local, out)
         }
-    }
-}
-
-/// Refuses profiles where a side is a stored run: its program is not here.
-fn refuse_profiles(args: &CompareArgs) -> Result<()> {
-    match args.profile.first() {
-        Some(flag) => {
-            let what = "a stored run cannot be profiled, and a verdict needs both sides";
-            let next = "compare commits: `gbench-ci compare BASE..HEAD`, or profile a fresh run: `gbench-ci profile CASE`";
-            Err(Fault::at_flag(flag, what, next))
-        }
-        None => Ok(()),
     }
 }
 
@@ -249,13 +221,13 @@ fn records(
 
 fn commits(
     args: &CompareArgs,
-    range: Option<&str>,
+    range: Option<String>,
     run: RunRequest,
     builtins: &[Benchmark],
     out: &mut impl Write,
 ) -> Result<Exit> {
     let request = CommitsRequest {
-        range: range.map(str::to_owned),
+        range,
         run,
         rounds: args.rounds.request()?,
         profile: args.profile.request(),
@@ -265,8 +237,6 @@ fn commits(
         fail_inconclusive: args.fail_inconclusive,
         ..CommitsRequest::default()
     };
-    request.run.settings.refuse_between_commits()?;
-    refuse_between_commits(args)?;
     let reporter = reporter(args.measure.is_quiet());
     let mut measured = commits::measure(&request, builtins, &reporter)?;
     if let Some(signal) = measured.interrupted() {
@@ -286,19 +256,6 @@ fn commits(
         }
     }
     Ok(with_profiles(exit_from(&document), &request.profile, measured.profiles()))
-}
-
-/// Refuses flags that mean nothing between commits, rather than passing over them.
-fn refuse_between_commits(args: &CompareArgs) -> Result<()> {
-    let unused = [
-        (args.sessions.is_some(), "--sessions", "it is about stored runs: take it out"),
-        (args.anchor.is_some(), "--anchor", "compare a stored run with it, or name its commit: `TAG..HEAD`"),
-        (args.embed, "--embed", "take it out: the records are kept in the comparison's folder"),
-    ];
-    match unused.into_iter().find(|(is_given, ..)| *is_given) {
-        Some((_, flag, next)) => Err(Fault::at_flag(flag, "it has no meaning between commits", next)),
-        None => Ok(()),
-    }
 }
 
 fn interrupted(
