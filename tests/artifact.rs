@@ -414,7 +414,7 @@ fn t3_a_merged_document_beside_graver_parts_is_refused() {
     let fault = read(&all).unwrap().whole().unwrap_err();
     assert!(fault.what.contains("less grave than the part"), "{fault}");
     let two = [stored("a/merged.json", green.as_bytes()), stored("b/merged.json", green.as_bytes())];
-    assert!(read(&two).unwrap().whole().unwrap_err().what.contains("both hold a merged verdict"));
+    assert!(read(&two).unwrap().whole().unwrap_err().what.contains("both have a merged verdict"));
     let gap = [files()[0].clone(), stored("merged/merged.json", green.as_bytes())];
     assert!(read(&gap).unwrap().whole().unwrap_err().what.contains("does not say so"));
 }

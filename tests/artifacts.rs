@@ -64,7 +64,7 @@ fn an_unknown_placeholder_is_refused_before_anything_is_measured() {
     let output = gate(folder.path(), &["run", "--export", "{date}.json"]);
     let err = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2));
-    assert!(err.contains("`{date}` is no placeholder") && err.contains("{run_id}"), "{err}");
+    assert!(err.contains("`{date}` is not a placeholder") && err.contains("{run_id}"), "{err}");
     assert!(!folder.path().join("artifacts").exists());
 }
 

@@ -119,7 +119,7 @@ fn the_same_is_left_behind_outside_of_github() {
 fn what_fails_the_job_is_what_the_job_lists() {
     let checkout = slower();
     let ran = checkout.ran("pull_request.opened", "ci --quiet --fail-on failed,inconclusive").exits(0);
-    ran.says("exit 0: the gate says 1, and the job fails on failed, inconclusive");
+    ran.says("exit 0: the gate has 1, and the job fails on failed, inconclusive");
     assert_eq!(checkout.output("exit-code").as_deref(), Some("0"));
     assert_eq!(checkout.output("regressions").as_deref(), Some("1"));
     assert_eq!((checkout.job().exit_code, checkout.job().fail_on.len()), (1, 2));
@@ -203,7 +203,7 @@ fn a_scheduled_run_goes_by_what_its_history_says_of_each_commit() {
     assert!(commands(&ran).is_empty(), "{}", ran.out);
     // Another machine has a past of its own.
     let ran = checkout.ran("schedule", &format!("{line} --label h100")).exits(0);
-    ran.says("the history holds no run of main yet");
+    ran.says("the history has no run of main yet");
 }
 
 #[test]
@@ -258,7 +258,7 @@ fn a_flag_that_makes_no_sense_is_refused_before_anything_is_measured() {
     let checkout = slower();
     for (line, words) in [
         ("ci --label a/b", "a label is up to 50"),
-        ("ci --base main..topic", "this is no single revision"),
+        ("ci --base main..topic", "this is not a single revision"),
         ("ci --base nowhere", "nowhere"),
         ("ci --processes 3", "--processes"),
         ("ci --shard 4/3", "2/3"),

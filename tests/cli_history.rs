@@ -89,7 +89,7 @@ fn a_file_that_is_no_run_is_named_and_the_others_still_count() {
     let line = format!("compare main head.json {STORE}");
     ran(&sandbox.root(), &line)
         .exits(0)
-        .says("00beef.json.gz is no part of the history")
+        .says("00beef.json.gz is not part of the history")
         .says("6 stored runs");
     let list =
         ran(&sandbox.root(), &format!("baseline list --json {STORE}")).exits(0).says("cannot be unpacked");

@@ -88,7 +88,7 @@ fn a_stored_record_that_cannot_be_read_is_named_and_is_no_history() {
     let folder = stored(1..=5, 1.0);
     let broken = folder.path().join(".gbench/baselines/main/20261121T090000.000Z-00beef.json");
     std::fs::write(broken, "{").unwrap();
-    ran(folder.path(), "compare main head.json").exits(0).says("is no part of the history");
+    ran(folder.path(), "compare main head.json").exits(0).says("is not part of the history");
 }
 
 #[test]

@@ -142,7 +142,7 @@ fn a_folder_that_is_not_there_and_one_with_nothing_in_it() {
     let folder = crate::support::tempdir().unwrap();
     ran(folder.path(), "discover nowhere").exits(2).says("this folder cannot be read");
     std::fs::write(folder.path().join("file"), "").unwrap();
-    ran(folder.path(), "discover file").exits(2).says("this is no folder");
+    ran(folder.path(), "discover file").exits(2).says("this is not a folder");
     ran(folder.path(), "discover").exits(0).says("Nothing here looks like a benchmark");
     let found = json(folder.path(), "");
     assert_eq!((&found["benchmarks"], &found["pairs"]), (&json!([]), &json!([])));

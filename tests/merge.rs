@@ -387,7 +387,7 @@ fn folders_that_hold_no_verdict_are_gaps_by_the_command() {
     ran(folder.path(), "merge parts").exits(0);
     ran(folder.path(), "merge parts --expect 2").exits(4).says("1 of 2 parts came with a verdict");
     std::fs::create_dir_all(parts.join("a100/logs")).unwrap();
-    ran(folder.path(), "merge parts").exits(4).says("part `parts/a100` holds no verdict");
+    ran(folder.path(), "merge parts").exits(4).says("part `parts/a100` has no verdict");
     // A job that was cancelled: journals, and no verdict.
     let results = parts.join("a100/20261121T110000.000Z-c0ffee/base/results");
     std::fs::create_dir_all(&results).unwrap();
@@ -442,7 +442,7 @@ fn runs_of_parts_of_a_suite_become_one_record() {
     );
     // A merged record is a run's folder like any.
     ran(folder.path(), "compare merged merged").exits(0);
-    ran(folder.path(), &line).exits(2).says("something lies here already");
+    ran(folder.path(), &line).exits(2).says("there is already a file or folder here");
     ran(folder.path(), &format!("merge one/{0} one/{0} --output x", runs[0])).exits(2).says("both hold s/a");
     ran(folder.path(), &format!("merge one/{} --expect 2 --output y", runs[0])).exits(4).says("1 of 2 parts");
     // Other settings are another measurement.

@@ -201,7 +201,7 @@ fn a_red_verdict_is_one_comment_and_one_check_and_a_fix_turns_both_green() {
     let (before, comment) = (hub.fake.requests().len(), hub.comment());
     hub.ran("pull_request.synchronize", &format!("publish {}", shown(&green)))
         .exits(0)
-        .says("it says so already");
+        .says("it is up to date");
     assert_eq!(hub.comment(), comment);
     assert_eq!(hub.fake.count("POST", "/comments"), 1);
     assert_eq!(hub.fake.count("POST", "/check-runs"), 1);
@@ -483,7 +483,7 @@ fn a_dry_run_says_of_every_flag_what_would_come_of_it() {
         .says("of main would be appended");
     hub.ran("pull_request.synchronize", &format!("publish {red} --dry-run --issue --history git:h"))
         .exits(0)
-        .says("comment: on #42, unless one is there that says so already")
+        .says("comment: on #42, unless an existing one is the same")
         .says("issue: would fail with exit code 6: a run by pull_request")
         .says("history git:h: would fail with exit code 6: a run by pull_request");
     hub.ran("pull_request.synchronize", &format!("publish {red} --dry-run --comment never"))
@@ -533,7 +533,7 @@ fn nothing_to_publish_is_a_fault_that_says_what_to_name() {
     let hub = Hub::new();
     hub.ran("pull_request.synchronize", "publish gone").exits(2);
     std::fs::create_dir(hub.folder.path().join("empty")).unwrap();
-    hub.ran("pull_request.synchronize", "publish empty").exits(2).says("holds no verdict");
+    hub.ran("pull_request.synchronize", "publish empty").exits(2).says("has no verdict");
     hub.ran("pull_request.synchronize", "publish --comment loud").exits(2).says("on-change, always or never");
     hub.ran("pull_request.synchronize", "publish --name <b>").exits(2);
 }

@@ -242,7 +242,7 @@ fn n16_what_an_earlier_run_said_is_no_answer_of_a_run_without_one() {
     desk.hears(Completed(101), "").exits(0).says("created");
     desk.hears(Completed(102), "").exits(0).says("comment on #42: updated");
     assert!(desk.comment(42).unwrap().contains("no verdict"));
-    desk.hears(Completed(102), "").exits(0).says("it says so already");
+    desk.hears(Completed(102), "").exits(0).says("it is up to date");
     let quiet = Desk::new(&ALL);
     quiet.known(103);
     quiet.hears(Completed(103), "").exits(0);

@@ -258,14 +258,14 @@ fn the_gate_waits_for_a_calm_gpu_and_says_so() {
     let mut said = String::new();
     for line in BufReader::new(gate.stderr.take().unwrap()).lines() {
         said += &format!("{} ", line.unwrap());
-        if said.contains("waiting for a calm GPU") {
+        if said.contains("waiting for an idle GPU") {
             std::fs::write(&card, "utilization=0 processes=0").unwrap();
         }
     }
     assert!(gate.wait().unwrap().success(), "{said}");
     let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(said.contains("waiting for a calm GPU, 30s at most: process 4000001"), "{said}");
-    assert!(said.contains("the GPU is calm after"), "{said}");
+    assert!(said.contains("waiting for an idle GPU, 30s at most: process 4000001"), "{said}");
+    assert!(said.contains("the GPU is idle after"), "{said}");
     let record = newest(folder.path());
     let wait = record.cases[0].processes[0].conditions.as_ref().unwrap().waited.as_deref().unwrap();
     assert!(!wait.in_vain && wait.seconds > 0.0, "{wait:?}");

@@ -286,7 +286,7 @@ fn a_document_that_leads_beyond_itself_is_refused() {
     refused(&|it| it["series"][0]["points"][3]["run"] = 9_999.into(), "is of no run");
     refused(&|it| it["series"][0]["points"][3]["run"] = 0.into(), "in no order");
     refused(&|it| it["series"][0]["changes"][0]["to"] = 9_999.into(), "lies nowhere");
-    refused(&|it| it["series"][0]["changes"][0]["good"] = "../x".into(), "a commit of it is none");
+    refused(&|it| it["series"][0]["changes"][0]["good"] = "../x".into(), "one of its commits is not valid");
     refused(&|it| it["runs"][0]["started"] = "yesterday".into(), "started at no time");
     refused(&|it| it["series"][0]["branch"] = "a\u{1b}[2J".into(), "control characters");
     refused(&|it| it["surprise"] = 1.into(), "unknown field");

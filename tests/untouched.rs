@@ -187,7 +187,7 @@ fn n17_an_untouched_change_gets_a_neutral_check_and_no_comment_that_nobody_needs
     hub.reports("publish", "success").exits(0).says("comment on #42: updated");
     let comment = hub.fake.comments(42).remove(0).body;
     assert!(comment.contains("nothing was measured") && !comment.contains('✅'), "{comment}");
-    hub.reports("publish", "success").exits(0).says("it says so already");
+    hub.reports("publish", "success").exits(0).says("it is up to date");
     // The job's own side, from its folder.
     let folder = jobs(&hub.checkout).remove(0).0;
     let mut step = hub.checkout.step("pull_request.synchronize", &format!("publish {}", folder.display()));

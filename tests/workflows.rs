@@ -529,7 +529,7 @@ fn what_comes_next_is_numbered_and_fits_a_terminal_and_names_what_will_be_there(
     let flat = two.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(flat.contains("1. register a runner with the labels self-hosted, h100:"), "{two}");
     assert!(flat.contains("2. register a runner with the labels self-hosted, a100:"), "{two}");
-    assert!(flat.contains("`gbench-ci / h100`, `gbench-ci / a100` beside it"), "{two}");
+    assert!(flat.contains("`gbench-ci / h100`, `gbench-ci / a100` show what"), "{two}");
 }
 
 #[test]

@@ -205,7 +205,7 @@ impl V1Discovery {
             )
         })?;
         if !whole.is_dir() {
-            return Err(Fault::at_path(folder, "this is no folder", "name the folder that it lies in"));
+            return Err(Fault::at_path(folder, "this is not a folder", "name the folder that contains it"));
         }
         let found = discover(&whole, &ignored_by_git(&whole));
         Ok(Self::new(found, verbose))

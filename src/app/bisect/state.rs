@@ -72,7 +72,7 @@ pub(super) fn resumed(root: &Path, suite_file: Option<&Path>) -> Result<ResumedB
         return refused(what, "put its text back, or begin a new bisection");
     }
     if suite_file.is_some() {
-        let what = "the bisection goes on with the suite file that it was begun with";
+        let what = "the bisection continues with the suite file that it was begun with";
         return Err(Fault::at_flag("--suite-file", what, "take the flag out, or begin a new bisection"));
     }
     Ok(ResumedBisection { folder, beginning: *beginning, entries, suite })

@@ -182,7 +182,7 @@ fn planted(
     reporter: &Reporter,
 ) -> Result<Planted> {
     let (Some(base), Some(head)) = (planted_suite(home, USUAL), planted_suite(home, MORE)) else {
-        return Ok(Planted::Failed("its name is none".into()));
+        return Ok(Planted::Failed("its name is not valid".into()));
     };
     let rule = SequentialRule::for_cases(1);
     let comparison = new_comparison(["the usual work", "5 % more work"], seed, &Gate::default(), rule);

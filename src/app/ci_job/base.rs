@@ -64,7 +64,7 @@ pub(super) fn choose(
 ) -> Result<BaseSelection> {
     if let Some(base) = asked.base.filter(|base| base.trim().is_empty() || base.contains("..")) {
         let next = "name one branch, tag or commit, or take the flag out";
-        return Err(Fault::at_flag(format!("--base '{base}'"), "this is no single revision", next));
+        return Err(Fault::at_flag(format!("--base '{base}'"), "this is not a single revision", next));
     }
     let Some(context) = context else { return by_git(folder, asked.base) };
     let repository = open_repository(folder).map_err(|error| {
@@ -285,7 +285,7 @@ impl Commits<'_> {
                 (commit, "the oldest commit of the history", why)
             }
             HistoryBase::Missing(NoReference::NoRun) => {
-                let because = format!("the history holds no run{of} yet, or no more");
+                let because = format!("the history has no run{of} yet, or no more");
                 return Ok(self.itself(NoReference::NoRun, &because));
             }
             HistoryBase::Missing(missing) => return Ok(self.itself(*missing, missing.words())),

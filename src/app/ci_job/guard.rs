@@ -46,7 +46,7 @@ pub(crate) fn restart_without(tokens: &[&str]) -> Result<Infallible> {
         again.env_remove(name);
     }
     let error = again.exec();
-    let what = format!("cannot be started anew without the token: {error}");
+    let what = format!("cannot be started again without the token: {error}");
     Err(Fault::at("gbench-ci", what, "take the token out of this step's environment").exits(Exit::Internal))
 }
 
@@ -68,7 +68,7 @@ pub(crate) fn refuse(context: &Context, allow_forks: bool) -> Result<()> {
     let fault = |what: String, next: &str| Err(Fault::at("the event", what, next).exits(Exit::Machine));
     match &context.event {
         WorkflowEvent::PullRequestTarget => fault(
-            "`pull_request_target` runs with the repository's secrets, and a pull request's code never runs beside \
+            "`pull_request_target` runs with the repository's secrets, and a pull request's code never runs with \
              them"
                 .into(),
             "measure on `pull_request`, and publish from a `workflow_run` workflow with `gbench-ci publish`",

@@ -63,7 +63,7 @@ pub(crate) fn measure(
     let artifacts = home.join(&here.run.artifacts.value);
     let resumed = match &request.resume {
         Some(_) if range.is_some() => {
-            let next = "take the range out: a comparison goes on with the commits that it began with";
+            let next = "take the range out: a comparison continues with the commits that it began with";
             return Err(Fault::at_flag("--resume", "a range is given as well", next));
         }
         Some(text) => Some(resumed(text, &artifacts, &home)?),
@@ -210,7 +210,7 @@ pub(crate) fn measure(
         base_tree.discard();
         let what = "processes of head changed this file of base: neither side's figures can be trusted";
         let next =
-            "find what reaches it in head's build and benchmarks, and compare again: base is built anew";
+            "find what reaches it in head's build and benchmarks, and compare again: base is then rebuilt";
         return Err(Fault::at_path(path, what, next).exits(Exit::Failed));
     }
     let finished = finished?;

@@ -145,7 +145,7 @@ fn refuse_same_file(base: &RunRecord, head: &RunRecord) -> Result<()> {
     match files(head).into_iter().find(|file| of_base.iter().any(|other| other.sha256 == file.sha256)) {
         None => Ok(()),
         Some(file) => {
-            let what = "it holds the same as a file of the base, so that nothing is compared";
+            let what = "its content is that of a file of the base, so that there is nothing to compare";
             Err(Fault::at_path(file.path, what, "see whether the head has written its own file"))
         }
     }

@@ -34,7 +34,7 @@ impl Resumed {
         match differs.into_iter().find(|(differs, _)| *differs) {
             Some((_, flag)) => {
                 let what =
-                    "the comparison was begun otherwise, and what has been seen of it cannot be judged anew";
+                    "the comparison began with other settings, and its rounds cannot be judged by new ones";
                 Err(Fault::at_flag(flag, what, "take the flag out, or begin a new comparison"))
             }
             None => Ok(()),
@@ -48,7 +48,7 @@ pub(crate) fn resumed(text: &str, artifacts: &Path, home: &Path) -> Result<Resum
         let range = if range.is_empty() { range } else { format!(" {range}") };
         let what = "the comparison that was begun last ended before anything was measured";
         let next = format!(
-            "begin it again with `gbench-ci compare{range}`, or go on with an older one by its id: `--resume ID`"
+            "begin it again with `gbench-ci compare{range}`, or resume an older one by its id: `--resume ID`"
         );
         return Err(Fault::at_flag("--resume", what, next));
     }

@@ -26,7 +26,7 @@ pub(crate) fn runner_labels(text: &str) -> Result<Vec<String>> {
     match labels.iter().find(|label| !is_word(label)) {
         None => Ok(labels),
         Some(wrong) => {
-            let what = format!("`{}` is no label of a runner", wrong.escape_debug());
+            let what = format!("`{}` is not a label of a runner", wrong.escape_debug());
             let next =
                 "write the labels with commas between, each 1 to 100 letters, digits, `.`, `_` and `-`";
             Err(Fault::at_flag(format!("--runner {text}"), what, next))
@@ -47,7 +47,7 @@ pub(crate) fn jobs(runner: &[String], named: &[String], shards: u32) -> Result<V
     for text in named {
         let machine = machine(text)?;
         if machines.iter().any(|(name, _)| *name == machine.0) {
-            let next = "give each machine a name of its own: it stands in the check and in the comment";
+            let next = "give each machine its own name, which the check and the comment show";
             return Err(Fault::at_flag(format!("--machine {text}"), "two machines have this name", next));
         }
         machines.push(machine);
@@ -77,7 +77,7 @@ fn machine(text: &str) -> Result<(String, Vec<String>)> {
     let (name, labels) = text.split_once('=').ok_or_else(|| fault("there is no `=` in it"))?;
     if !is_word(name) {
         return Err(fault(
-            "the name is not 1 to 100 letters, digits, `.`, `_` and `-`, of which the first is no `.` or `-`",
+            "the name is not 1 to 100 letters, digits, `.`, `_` and `-`, and does not begin with `.` or `-`",
         ));
     }
     let labels = runner_labels(labels).map_err(|other| fault(&other.what))?;

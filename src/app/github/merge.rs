@@ -124,7 +124,7 @@ fn records(
     record.warnings.splice(0..0, gaps);
     if output.exists() {
         let next = "name another folder with `--output`, or take this one away";
-        return Err(Fault::at_path(output, "something lies here already", next));
+        return Err(Fault::at_path(output, "there is already a file or folder here", next));
     }
     if let Some(above) = output.parent().filter(|above| !above.as_os_str().is_empty()) {
         prepare(above)?;

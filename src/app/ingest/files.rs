@@ -65,8 +65,8 @@ pub(crate) fn load_files(paths: &[PathBuf], options: &IngestOptions) -> Result<R
     let (format, runs) = runs_of(paths, options)?;
     let several = |file: &str| runs.iter().filter(|run| run.path == file).count();
     if let Some(file) = runs.iter().map(|run| run.path.as_str()).find(|file| several(file) > 1) {
-        let what = format!("it holds {} runs, and they are no processes of one thing", several(file));
-        let next = "keep each as a run of its own: `gbench-ci ingest --each`";
+        let what = format!("it has {} runs, and they are not processes of one benchmark", several(file));
+        let next = "keep each as a separate run: `gbench-ci ingest --each`";
         return Err(Fault::at_path(file, what, next));
     }
     record(&runs, &options.of_record(&format))
@@ -350,7 +350,7 @@ fn runs_of(paths: &[PathBuf], options: &IngestOptions) -> Result<(String, Vec<Fi
 fn read(file: &LoadedFile, path: &Path, options: &IngestOptions) -> Result<(&'static str, Vec<RunReading>)> {
     let result = file.result();
     let broken = |name: &str| {
-        let next = format!("look into the file there; what is read of {name} stands in docs/formats.md");
+        let next = format!("look into the file there; docs/formats.md lists what is read of {name}");
         move |error: crate::adapters::ReadError| Fault::at(error.place.to_string(), error.what, next)
     };
     if let Some(described) = &options.described {
@@ -374,7 +374,7 @@ fn certain(file: &ResultFile, path: &Path) -> Result<&'static dyn ResultFormat> 
     match found.as_slice() {
         [only] => Ok(*only),
         [] => {
-            let what = "no format is known for certain by what stands in it";
+            let what = "its content does not identify a format with certainty";
             let next = "name it with `--input-format NAME`, or describe its rows with `--metric`: `gbench-ci ingest --help`";
             Err(Fault::at_path(path, what, next))
         }

@@ -54,14 +54,14 @@ impl FromStr for ActionRef {
         let (slug, sha) = reference.split_once('@').ok_or("this is not of the form OWNER/REPO@SHA")?;
         let sha: Sha = sha.parse().map_err(|_| {
             format!(
-                "`{}` is no full commit id: a tag or branch may be moved to other code",
+                "`{}` is not a full commit id: a tag or branch may be moved to other code",
                 sha.escape_debug()
             )
         })?;
         let plain = |c: char| c.is_ascii_alphanumeric() || ".-+".contains(c);
         let version = match comment {
             Some(words) if words.is_empty() || words.len() > 40 || !words.chars().all(plain) => {
-                return Err("behind the # stands the version alone".into());
+                return Err("after the # only a version is allowed".into());
             }
             words => words.map(str::to_owned),
         };

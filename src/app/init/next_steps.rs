@@ -38,7 +38,7 @@ pub(super) fn next_steps(request: &WorkflowsRequest, labels_assumed: bool, in_gi
     }
     if !in_git {
         notes.push(
-            "This is no git repository yet: the workflows belong in the root of one (`git init`).".into(),
+            "This is not a git repository yet: the workflows belong in the root of one (`git init`).".into(),
         );
     }
     let is_own = |job: &MeasuringJob| job.runner.iter().any(|label| label == "self-hosted");
@@ -108,9 +108,9 @@ fn required(jobs: &[MeasuringJob], is_local: bool) -> String {
     }
     let beside = match &names[..] {
         [] => String::new(),
-        [one] => format!(". {one} beside it is the same for that machine"),
+        [one] => format!(". {one} is the same for that machine"),
         several => {
-            format!(". It stands for all machines; {} beside it show what each found", several.join(", "))
+            format!(". It covers all machines; {} show what each found", several.join(", "))
         }
     };
     format!("once it has answered, require the check `gbench-ci`: Settings, Rules, Rulesets{beside}")

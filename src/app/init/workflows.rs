@@ -102,7 +102,7 @@ fn write_for_actionlint(path: &Path, labels: &[String]) -> Result<ActionlintFile
 fn actionlint_file(labels: &[String]) -> String {
     let items: String = labels.iter().map(|label| format!("    - \"{label}\"\n")).collect();
     format!(
-        "# Labels of our own runners, so that actionlint knows them.\nself-hosted-runner:\n  labels:\n{items}"
+        "# Labels of self-hosted runners, so that actionlint knows them.\nself-hosted-runner:\n  labels:\n{items}"
     )
 }
 

@@ -125,7 +125,7 @@ fn wait(
 fn given_up(obstacle: &str, options: &RunOptions) -> Fault {
     let seconds = options.lock_wait.value;
     let waited = if seconds > 0.0 { format!(", after {}", format_duration(seconds)) } else { String::new() };
-    let next = "wait for it with `--lock-wait 2h`, or measure beside it with `--no-lock`";
+    let next = "wait for it with `--lock-wait 2h`, or measure at the same time with `--no-lock`";
     Fault::at("the measuring lock", format!("{obstacle}{waited}"), next).exits(Exit::Machine)
 }
 

@@ -40,7 +40,7 @@ pub(crate) fn profile_regressions(
     let ended = profiling.run(plan, finished, &pairs)?;
     reporter.finish();
     if ended.is_some() {
-        reporter.note("warning: the profiles were interrupted; the verdict stands");
+        reporter.note("warning: the profiles were interrupted; the verdict is not affected");
     }
     Ok(true)
 }

@@ -49,7 +49,7 @@ impl SideBySide {
         let at_once = jobs.min(queues.len());
         reporter.note(&planned(&queues, at_once, plan.cases.len()));
         record.warnings.push(format!(
-            "up to {} ran at once, each on GPUs of its own (`{FLAG}`): they shared processors, memory and the bus",
+            "up to {} ran at once, each on separate GPUs (`{FLAG}`): they shared processors, memory and the bus",
             count(at_once, "process")
         ));
         let mut means = |queue: GpuQueue| {
@@ -83,7 +83,7 @@ pub(crate) fn check_jobs(run: &RunOptions) -> Result<()> {
     Ok(())
 }
 
-const NOTHING_AT_ONCE: &str = "`--jobs`: nothing is measured at once, since no two cases can run beside each other; `device` in the suite \
+const NOTHING_AT_ONCE: &str = "`--jobs`: nothing is measured at once, since no two cases can run at the same time; `device` in the suite \
      file binds a benchmark to a GPU, and \"each\" measures it on all of them";
 
 /// `up to 2 processes at once: 3 cases on GPU 0; 3 cases on GPU 1; then 1 case alone`.

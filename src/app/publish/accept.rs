@@ -48,7 +48,7 @@ pub(crate) fn accept<'a>(
     log: &'a mut Log<'a>,
 ) -> Result<()> {
     let Some((context, id)) = context.and_then(|context| context.comment.map(|id| (context, id))) else {
-        let what = "this is no job that a comment has started";
+        let what = "this job was not started by a comment";
         let next = "start it by `on: issue_comment`: `gbench-ci init --github` writes the workflow";
         return Err(Fault::at("the event", what, next));
     };
@@ -57,10 +57,10 @@ pub(crate) fn accept<'a>(
         return target.log("the comment is gone: nothing is done");
     };
     let Some(command) = command::parse(&comment.body) else {
-        return target.log("the comment is no command: nothing is done");
+        return target.log("the comment is not a command: nothing is done");
     };
     let Some(pull) = pulls::known(&target.client, comment.number)? else {
-        return target.log(&format!("#{} is no pull request: nothing is done", comment.number));
+        return target.log(&format!("#{} is not a pull request: nothing is done", comment.number));
     };
     // From here on this is about the pull request's head.
     target.context.event = WorkflowEvent::WorkflowRun;
@@ -288,7 +288,7 @@ fn revoked(
     let is_of =
         |pattern: &CasePattern, it: &StandingAcceptance| is_meant(pattern, &it.row.case, &it.row.metric);
     if let Some(unknown) = patterns.iter().find(|pattern| !standing.iter().any(|it| is_of(pattern, it))) {
-        return Err(format!("nothing that stands accepted is called `{}`", unknown.0));
+        return Err(format!("no accepted change is called `{}`", unknown.0));
     }
     let asked =
         |it: &StandingAcceptance| patterns.is_empty() || patterns.iter().any(|pattern| is_of(pattern, it));

@@ -42,7 +42,7 @@ pub(super) fn parse(body: &str) -> Option<Result<AcceptCommand, String>> {
 fn read(text: &str) -> Result<AcceptCommand, String> {
     let again = text.lines().skip(1).any(|line| line.split_whitespace().next() == Some(PREFIX));
     if again {
-        return Err("it holds two commands: write a comment for each".into());
+        return Err("it has two commands: write a comment for each".into());
     }
     let (words, reason) = words(text)?;
     let mut words = words.into_iter();
@@ -78,7 +78,7 @@ fn words(text: &str) -> Result<(Vec<String>, Option<String>), String> {
                 let inside = &rest[first.len_utf8()..];
                 let closed = inside.split_once(first).ok_or_else(|| format!("a {first} has no other end"))?;
                 if !(closed.1.is_empty() || closed.1.starts_with(char::is_whitespace)) {
-                    return Err(format!("something stands right behind the closing {first}"));
+                    return Err(format!("there is text directly after the closing {first}"));
                 }
                 closed
             }

@@ -36,7 +36,7 @@ pub(crate) fn dry_run(
             let shown = publish_context(request, context, None, false);
             let plan = vec![
                 would_end(&name, &render::check_untouched(untouched, &shown)),
-                "comment: on the pull request, only if one is there that says otherwise".into(),
+                "comment: on the pull request, only if an existing one differs".into(),
             ];
             (render::untouched(untouched, &shown, ""), plan)
         }),
@@ -66,7 +66,7 @@ fn plan(
     }
     let mut lines = Vec::new();
     if context.is_none() {
-        lines.push("this is no job of GitHub Actions: all but a history needs one; in a job:".into());
+        lines.push("this is not a job of GitHub Actions: all but a history needs one; in a job:".into());
     }
     if request.summary {
         lines.push("summary: would be written".into());
@@ -95,9 +95,9 @@ fn comment(request: &PublishRequest, context: Option<&Context>, input: &PublishI
     match request.comment {
         CommentMode::Never => "none, as asked".into(),
         CommentMode::OnChange if !should_comment(&input.merged) => {
-            format!("{whose}, only if one is there that says otherwise: nothing changed")
+            format!("{whose}, only if an existing one differs: nothing changed")
         }
-        CommentMode::OnChange => format!("{whose}, unless one is there that says so already"),
+        CommentMode::OnChange => format!("{whose}, unless an existing one is the same"),
         CommentMode::Always => format!("{whose}, in any case"),
     }
 }

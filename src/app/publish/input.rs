@@ -123,7 +123,7 @@ pub(super) fn find(
         return found.ok_or_else(|| {
             let next =
                 "name a comparison's folder, one with reports/verdict.json, or what `gbench-ci merge` wrote";
-            Fault::at_path(path, "the folder holds no verdict", next)
+            Fault::at_path(path, "the folder has no verdict", next)
         });
     }
     let next = "name what `gbench-ci ci`, `compare` or `merge` wrote";

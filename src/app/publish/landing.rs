@@ -32,7 +32,7 @@ pub(super) fn of_run(target: &PublishTarget<'_>, merged: &Merged) -> Result<Land
     match look(target, merged) {
         Ok(landed) => Ok(landed),
         Err(refused) if matches!(refused.status(), Some(403 | 404)) => {
-            let next = "give the job `pull-requests: read` and `contents: read` beside its other permissions";
+            let next = "give the job `pull-requests: read` and `contents: read` in addition to its other permissions";
             let what = refused.message().to_owned();
             target.log(&format!("accepted rows: not looked up, GitHub says: {what}; {next}"))?;
             Ok(Landed::default())

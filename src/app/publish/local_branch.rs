@@ -42,7 +42,8 @@ pub(super) fn refuse_other(repository: &Repository, branch: &str, commit: &str) 
         Ok(())
     } else {
         let short = short_commit(commit);
-        let what = format!("it takes commits of {default} alone, and {short} is none that this clone knows");
+        let what =
+            format!("it only accepts commits of {default}, and this clone does not know {short} as one");
         Err(unpublished("the history", what, "merge it, or fetch the branch, and publish again"))
     }
 }

@@ -46,7 +46,7 @@ pub(crate) fn publish<'a>(
 ) -> Result<()> {
     let Some(context) = context else { return outside(request, builtins, log) };
     if context.event == WorkflowEvent::PullRequestTarget {
-        let what = "pull_request_target runs beside a stranger's code with the rights of the base";
+        let what = "pull_request_target runs together with a stranger's code and has the rights of the base";
         let next = "publish from a `workflow_run` workflow: `gbench-ci init --github` writes one";
         return Err(Fault::at("the event", what, next).exits(Exit::Machine));
     }
@@ -94,7 +94,8 @@ fn outside(request: &PublishRequest, builtins: &[Benchmark], log: &mut Log<'_>) 
     // A path that is wrong is an error here as anywhere.
     let named = request.what.as_deref().map(|what| find(Some(what), request, builtins)).transpose()?;
     if request.history.is_none() || request.issue || request.start || request.ended.is_some() {
-        let what = "this is no job of GitHub Actions: there is no pull request and no commit to publish to";
+        let what =
+            "this is not a job of GitHub Actions: there is no pull request and no commit to publish to";
         let next =
             "look at what would be said with `--dry-run`, or append to a branch with `--history git:BRANCH`";
         return Err(Fault::at("publish", what, next));

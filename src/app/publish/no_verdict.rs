@@ -38,8 +38,8 @@ pub(super) fn of_code(code: u8) -> NoVerdict {
 pub(super) fn of_fork() -> NoVerdict {
     NoVerdict::new(
         ActionRequired,
-        "This pull request comes from a fork, whose code and results are not trusted here: nothing was measured. Somebody \
-         who has read it can push its branch to this repository.",
+        "This pull request comes from a fork, whose code and results are not trusted here: nothing was measured. A maintainer \
+         who has reviewed it can push its branch to this repository.",
     )
 }
 

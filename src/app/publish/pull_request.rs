@@ -271,7 +271,7 @@ fn comment(target: &PublishTarget<'_>, number: u64, check: &str, content: &Comme
     let what = match comments::post(&target.client, number, mode, &marker, &request, &target.me)? {
         Posted::Created(url) => format!("created {url}"),
         Posted::Updated(url) => format!("updated {url}"),
-        Posted::Unchanged => "it says so already".into(),
+        Posted::Unchanged => "it is up to date".into(),
         Posted::Quiet => "none: nothing changed".into(),
         Posted::Stale => OVERTAKEN.into(),
         Posted::Never => "none, as asked".into(),

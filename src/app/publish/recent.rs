@@ -32,7 +32,7 @@ pub(super) fn with_trends<'i>(
         Ok(documents) => documents,
         Err(fault) => {
             let next = "give the job `contents: read`, or see whether the branch is whole";
-            target.log(&format!("history {address}: not shown beside the rows: {}; {next}", fault.what))?;
+            target.log(&format!("history {address}: not shown with the rows: {}; {next}", fault.what))?;
             return Ok(Cow::Borrowed(input));
         }
     };

@@ -152,7 +152,7 @@ fn shared(name: &str, recipients: &Recipients, gravest: Option<u64>, own: &Check
     let (last, rest) =
         numbers.split_last().map_or(("", String::new()), |(last, rest)| (last, rest.join(", ")));
     let several = format!(
-        "This commit is the head of {rest} and {last}. Each has a check of its own, and this one says the gravest of \
+        "This commit is the head of {rest} and {last}. Each has its own check, and this one shows the most severe of \
          them.\n\n"
     );
     match gravest {

@@ -146,8 +146,8 @@ pub(super) fn candidates(
 ) -> Result<Vec<HistoryCandidate>> {
     let folders = input.folder.as_deref().map(comparisons).unwrap_or_default();
     if folders.is_empty() {
-        let next = "name the comparison's folder with its records, or the folder that holds the parts";
-        return Err(unpublished("the history", "a verdict by itself holds no record to append", next));
+        let next = "name the comparison's folder with its records, or the folder of the parts";
+        return Err(unpublished("the history", "a verdict alone has no record to append", next));
     }
     let candidate = |folder: &PathBuf| {
         let job = job(folder)?;

@@ -16,7 +16,7 @@ impl Pattern {
         let unknown = placeholders(text).find(|name| !matches!(*name, "suite" | "run_id"));
         let Some(name) = unknown else { return Ok(Self(path.to_owned())) };
         let next = "use {suite} and {run_id}, or a name without braces";
-        Err(Fault::at_flag(format!("--export {text}"), format!("`{{{name}}}` is no placeholder"), next))
+        Err(Fault::at_flag(format!("--export {text}"), format!("`{{{name}}}` is not a placeholder"), next))
     }
 
     pub(crate) fn path(&self, suite: &str, run_id: &str) -> PathBuf {

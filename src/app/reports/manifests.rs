@@ -31,7 +31,7 @@ pub(crate) fn read(path: &Path) -> Result<Manifest, Fault> {
         let text_of_error = error.to_string();
         let cause = text_of_error.split(" at line ").next().unwrap_or_default();
         let what = match error.classify() {
-            serde_json::error::Category::Data => format!("this is no manifest of this version: {cause}"),
+            serde_json::error::Category::Data => format!("this is not a manifest of this version: {cause}"),
             _ => format!("this is not JSON: {cause}"),
         };
         Fault::in_text(&file, &text, start..end, what, NEXT)

@@ -41,7 +41,7 @@ pub(crate) fn held_against(document: &VerdictDocument, path: &Path) -> Result<Ag
         "the records or the verdict were edited, or another version decided; `--json FILE` keeps this one";
     let differs = |what: String| Fault::at_path(path, what, next).exits(Exit::Failed);
     let mut old: Value =
-        serde_json::from_slice(&stored).map_err(|error| differs(format!("is no JSON: {error}")))?;
+        serde_json::from_slice(&stored).map_err(|error| differs(format!("is not JSON: {error}")))?;
     let mut new: Value = serde_json::from_slice(&now).map_err(|error| differs(error.to_string()))?;
     // The evidence may be embedded in one and not the other.
     for value in [&mut old, &mut new] {

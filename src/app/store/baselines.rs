@@ -70,7 +70,7 @@ impl BaselinesRequest {
         let measured = record.cases.iter().filter(|case| case.outcome.is_measured()).count();
         if let Some(what) = refusal(&record, measured, partial) {
             let next = match measured {
-                0 => "run again; `gbench-ci report` on the record says what went wrong",
+                0 => "run again; `gbench-ci report` on the record shows what went wrong",
                 _ => "run again, or save it as it is with `--partial`",
             };
             return Err(Fault::at_path(path, what, next).exits(Exit::Failed));

@@ -181,7 +181,7 @@ impl Cleaning<'_> {
         }
         let command = if entry.kind == ArtifactsKind::Bisection { "bisect" } else { "compare" };
         (resumable && folder.is_open(entry))
-            .then(|| format!("it is open: `gbench-ci {command} --resume {}` goes on with it", entry.name))
+            .then(|| format!("it is open: `gbench-ci {command} --resume {}` continues it", entry.name))
     }
 
     fn spare(&mut self, entry: &ArtifactsEntry, why: impl Into<String>) {

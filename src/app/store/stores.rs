@@ -217,7 +217,7 @@ impl Branch {
             match history.read(listed) {
                 Ok(entry) => show(listed, entry),
                 Err(fault) if fault.exit == Exit::Usage => {
-                    warnings.push(format!("{} is no part of the history: {}", fault.place, fault.what));
+                    warnings.push(format!("{} is not part of the history: {}", fault.place, fault.what));
                 }
                 Err(fault) => return Err(fault),
             }
@@ -298,7 +298,7 @@ pub(crate) fn histories(
                     Ok(record) => add(entry.name.as_str(), &record),
                     Err(fault) => {
                         let path = shown(&entry.path);
-                        warnings.push(format!("{path} is no part of the history: {}", fault.what));
+                        warnings.push(format!("{path} is not part of the history: {}", fault.what));
                     }
                 }
             }

@@ -120,5 +120,5 @@ fn read(path: &Path) -> Result<String> {
     let bytes = std::fs::read(path)
         .map_err(|error| Fault::at_path(path, format!("cannot be read: {error}"), next))?;
     String::from_utf8(bytes)
-        .map_err(|error| Fault::at_path(path, format!("is no UTF-8 text: {}", error.utf8_error()), next))
+        .map_err(|error| Fault::at_path(path, format!("is not UTF-8 text: {}", error.utf8_error()), next))
 }

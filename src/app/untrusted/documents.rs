@@ -92,7 +92,7 @@ fn job_is_ours(job: &Job) -> Result<(), String> {
     }
     let event = |c: char| c.is_ascii_lowercase() || c == '_';
     if job.event.is_empty() || job.event.len() > 64 || !job.event.chars().all(event) {
-        return Err("its event is none of GitHub's words".into());
+        return Err("its event is not one of GitHub's".into());
     }
     [&job.head, &job.base.commit].into_iter().flatten().try_for_each(|commit| is_commit(commit))?;
     if job.base.committed.as_ref().is_some_and(|time| humantime::parse_rfc3339(time).is_err()) {
@@ -111,13 +111,13 @@ fn job_is_ours(job: &Job) -> Result<(), String> {
         return Err("its `fail_on` holds words that there are not".into());
     }
     if let Some(word) = job.flags.iter().find(|word| !is_job_flag(word)) {
-        return Err(format!("`{}` is no flag that chooses what is measured", word.escape_debug()));
+        return Err(format!("`{}` is not a flag that selects what is measured", word.escape_debug()));
     }
     if let Some(untouched) = &job.untouched {
         let odd = |path: &String| path.len() > caps::PATH || has_controls(path);
         if job.exit_code != Exit::Pass.code() || untouched.paths.is_empty() || untouched.paths.iter().any(odd)
         {
-            return Err("it says that nothing was touched, and not of what".into());
+            return Err("it claims that nothing was touched, without saying of what".into());
         }
     }
     job.sources.iter().try_for_each(is_source)
@@ -128,26 +128,29 @@ fn is_source(source: &SourceLine) -> Result<(), String> {
     let path = &source.path;
     let leaves = path.starts_with('/') || path.contains(['\\', ':']) || has_controls(path);
     if leaves || path.split('/').any(|part| matches!(part, "" | "." | "..")) {
-        return Err(format!("`{}` is no file of the repository", path.escape_debug()));
+        return Err(format!("`{}` is not a file of the repository", path.escape_debug()));
     }
     if source.line == 0 || source.benchmark.parse::<BenchmarkId>().is_err() {
-        return Err(format!("`{}` is no benchmark, or its line is none", source.benchmark.escape_debug()));
+        return Err(format!(
+            "`{}` is not a benchmark, or its line is not valid",
+            source.benchmark.escape_debug()
+        ));
     }
     Ok(())
 }
 
 fn verdict_is_ours(verdict: &VerdictDocument) -> Result<(), String> {
     if !VERDICTS_READ.contains(&verdict.schema.as_str()) {
-        return Err("its schema is none that this version reads".into());
+        return Err("this version does not read its schema".into());
     }
     if !RULES.contains(&verdict.method.rule.as_str()) {
-        return Err("its rule is none that there is".into());
+        return Err("its rule is unknown".into());
     }
     is_exit(verdict.exit_code)?;
     let rates =
         [Some(verdict.method.alpha), verdict.method.rounds.as_ref().map(|rounds| rounds.alpha_improved)];
     if !rates.into_iter().flatten().all(|rate| rate > 0.0 && rate <= 1.0) {
-        return Err("its error rate is no share".into());
+        return Err("its error rate is not between 0 and 1".into());
     }
     for side in [&verdict.base, &verdict.head] {
         side.commit.as_deref().map_or(Ok(()), is_commit)?;
@@ -157,7 +160,7 @@ fn verdict_is_ours(verdict: &VerdictDocument) -> Result<(), String> {
     }
     let mut seen = BTreeSet::new();
     match verdict.rows.iter().find(|row| !seen.insert((&row.case, &row.metric))) {
-        Some(row) => Err(format!("{} stands in it twice", row.case)),
+        Some(row) => Err(format!("{} appears twice", row.case)),
         None => Ok(()),
     }
 }
@@ -202,12 +205,16 @@ fn is_commit(text: &str) -> Result<(), String> {
     if (7..=64).contains(&text.len()) && text.chars().all(|c| c.is_ascii_hexdigit()) {
         Ok(())
     } else {
-        Err("a commit of it is none".into())
+        Err("one of its commits is not valid".into())
     }
 }
 
 fn is_exit(code: u8) -> Result<(), String> {
-    if Exit::from_repr(code).is_some() { Ok(()) } else { Err(format!("{code} is no exit code of gbench-ci")) }
+    if Exit::from_repr(code).is_some() {
+        Ok(())
+    } else {
+        Err(format!("{code} is not an exit code of gbench-ci"))
+    }
 }
 
 /// A machine's label has at most 100 characters.

@@ -22,7 +22,7 @@ impl Folder {
     /// Lists the folder. Errors: it is none; a link or a special file in it; too much of it.
     pub(super) fn open(root: &Path) -> Result<Self> {
         if !root.is_dir() {
-            let what = if root.exists() { "this is no folder" } else { "there is no such folder" };
+            let what = if root.exists() { "this is not a folder" } else { "there is no such folder" };
             let next = "name the folder of a comparison, or one that holds several";
             return Err(Fault::at_path(root, what, next));
         }
@@ -63,7 +63,7 @@ impl Folder {
                 return Err(refused(&self.root.to_string_lossy(), what));
             }
             if self.names.len() > FILES {
-                let what = format!("it holds more than {FILES} files");
+                let what = format!("it has more than {FILES} files");
                 return Err(refused(&self.root.to_string_lossy(), what));
             }
         }
@@ -94,7 +94,7 @@ pub(super) fn read_text(path: &Path) -> Result<String> {
     let file = file.map_err(fault)?;
     let facts = file.metadata().map_err(fault)?;
     if !facts.is_file() || facts.len() > FILE {
-        let what = format!("it is no regular file of at most {FILE} bytes");
+        let what = format!("it is not a regular file of at most {FILE} bytes");
         return Err(refused(&path.to_string_lossy(), what));
     }
     let mut bytes = Vec::new();
@@ -103,6 +103,6 @@ pub(super) fn read_text(path: &Path) -> Result<String> {
         return Err(refused(&path.to_string_lossy(), "it grows while it is read"));
     }
     String::from_utf8(bytes).map_err(|error| {
-        refused(&path.to_string_lossy(), format!("it is no UTF-8 text: {}", error.utf8_error()))
+        refused(&path.to_string_lossy(), format!("it is not UTF-8 text: {}", error.utf8_error()))
     })
 }

@@ -23,7 +23,7 @@ struct ValueCount(usize);
 impl ValueCount {
     fn one<E: Error>(&mut self) -> Result<(), E> {
         self.0 += 1;
-        if self.0 > VALUES { Err(E::custom(format!("it holds more than {VALUES} values"))) } else { Ok(()) }
+        if self.0 > VALUES { Err(E::custom(format!("it has more than {VALUES} values"))) } else { Ok(()) }
     }
 }
 
@@ -59,13 +59,13 @@ impl<'de> Visitor<'de> for &mut ValueCount {
     }
 
     fn visit_f64<E: Error>(self, value: f64) -> Result<(), E> {
-        if value.is_finite() { self.one() } else { Err(E::custom("it holds a number that is none")) }
+        if value.is_finite() { self.one() } else { Err(E::custom("it has a number that is not finite")) }
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<(), E> {
         if text.len() > TEXT {
             let bytes = text.len();
-            return Err(E::custom(format!("it holds a text of {bytes} bytes, and {TEXT} are allowed")));
+            return Err(E::custom(format!("it has a text of {bytes} bytes, and {TEXT} are allowed")));
         }
         self.one()
     }
@@ -75,7 +75,7 @@ impl<'de> Visitor<'de> for &mut ValueCount {
         while list.next_element_seed(&mut *self)?.is_some() {
             entries += 1;
             if entries > ENTRIES {
-                return Err(A::Error::custom(format!("it holds a list of more than {ENTRIES} entries")));
+                return Err(A::Error::custom(format!("it has a list of more than {ENTRIES} entries")));
             }
         }
         self.one()
@@ -87,7 +87,7 @@ impl<'de> Visitor<'de> for &mut ValueCount {
             map.next_value_seed(&mut *self)?;
             entries += 1;
             if entries > ENTRIES {
-                return Err(A::Error::custom(format!("it holds an object of more than {ENTRIES} entries")));
+                return Err(A::Error::custom(format!("it has an object of more than {ENTRIES} entries")));
             }
         }
         self.one()

@@ -140,17 +140,16 @@ impl Contents {
             return Ok((merged, job));
         };
         if let Some((other, ..)) = self.merged.first() {
-            let what = format!("`{other}` and `{name}` both hold a merged verdict");
+            let what = format!("`{other}` and `{name}` both have a merged verdict");
             return Err(Fault::at("merge", what, "take one of the two out"));
         }
         if let Some(gap) = self.gaps.first().filter(|_| merged.warnings.is_empty()) {
-            return Err(refused(&name, format!("{}, and the merged verdict does not say so", gap.what)));
+            return Err(refused(&name, format!("{}, and the merged verdict does not show it", gap.what)));
         }
         for part in &self.parts {
             let (own, of_all) = (Exit::from_repr(part.verdict.exit_code), Exit::from_repr(merged.exit_code));
             if own.zip(of_all).is_none_or(|(own, of_all)| own.most_severe(of_all) != of_all) {
-                let what =
-                    format!("the merged verdict is less grave than the part `{}` beside it", part.name);
+                let what = format!("the merged verdict is less severe than its part `{}`", part.name);
                 return Err(refused(&name, what));
             }
         }
@@ -200,7 +199,7 @@ fn contents(name: &str, files: &impl Files) -> Result<Contents> {
         } else if let Some(text) = read(&found.verdict)? {
             let verdict = documents::verdict(&called, &text)?;
             if job.is_some() && verdict.method.suite_file.is_some() {
-                let what = "its two sides were measured with a suite file that somebody chose, and a job is judged by its base's";
+                let what = "its two sides were measured with a suite file of the user's choice, and a job is judged by its base's";
                 return Err(refused(&called, what));
             }
             if let Some(text) = read(&found.trends)? {
@@ -227,7 +226,7 @@ fn contents(name: &str, files: &impl Files) -> Result<Contents> {
 /// Folders that should hold something, and do not: of a job that ended before it measured. And the whole, if nothing is
 /// there at all.
 fn empty(name: &str, found: &BTreeMap<&str, Found>, folders: &[String]) -> Vec<MissingPart> {
-    let empty = |part: &str| gap(format!("part `{part}` holds no verdict"));
+    let empty = |part: &str| gap(format!("part `{part}` has no verdict"));
     if found.is_empty() {
         return vec![empty(name)];
     }

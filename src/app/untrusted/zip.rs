@@ -109,7 +109,7 @@ fn above(path: &str) -> impl Iterator<Item = &str> {
 
 /// The central directory, which must fill what lies between the last file and the end.
 fn listed(bytes: &[u8]) -> Result<Vec<Listed>, String> {
-    let broken = || "it is no zip archive, or cut short".to_owned();
+    let broken = || "it is not a zip archive, or it is cut short".to_owned();
     let end_at = bytes.len().checked_sub(END_SIZE).ok_or_else(broken)?;
     if u32_at(bytes, end_at) != Some(END) {
         return Err(broken());
@@ -144,7 +144,7 @@ fn listed(bytes: &[u8]) -> Result<Vec<Listed>, String> {
         at = next;
     }
     if at != end_at {
-        return Err("its directory holds more than it says".into());
+        return Err("its directory has more entries than it declares".into());
     }
     Ok(found)
 }
@@ -240,7 +240,7 @@ fn safe_path(name: &str) -> Result<String, String> {
     }
     let leaves = name.starts_with('/') || name.contains(['\\', ':']) || name.chars().any(char::is_control);
     if leaves || name.split('/').any(|part| matches!(part, "" | "." | "..")) {
-        return Err(format!("the path `{}` is none that gbench-ci writes", shown()));
+        return Err(format!("gbench-ci does not write a path such as `{}`", shown()));
     }
     Ok(name.to_owned())
 }
@@ -264,7 +264,7 @@ fn unpack(Entry { listed, packed }: &Entry) -> Result<String, String> {
     if consumed != packed.len() as u64 {
         return Err("there is more behind its end".into());
     }
-    String::from_utf8(bytes).map_err(|error| format!("it is no UTF-8 text: {}", error.utf8_error()))
+    String::from_utf8(bytes).map_err(|error| format!("it is not UTF-8 text: {}", error.utf8_error()))
 }
 
 fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {

@@ -75,11 +75,7 @@ impl IngestArgs {
             let mut metric = metric(text)?;
             if found.iter().any(|other| other.name == metric.name) {
                 let what = format!("the metric `{}` is named twice", metric.name);
-                return Err(Fault::at_flag(
-                    format!("--metric {text}"),
-                    what,
-                    "give each field a name of its own",
-                ));
+                return Err(Fault::at_flag(format!("--metric {text}"), what, "give each field its own name"));
             }
             if let Some(unit) = units.get(&metric.name).filter(|_| metric.unit.is_empty()) {
                 metric.unit = unit.clone();
@@ -130,7 +126,11 @@ fn direction(flag: &str, word: &str) -> Result<Better> {
     match word {
         "lower" => Ok(Better::Lower),
         "higher" => Ok(Better::Higher),
-        _ => Err(Fault::at_flag(format!("{flag} {word}"), "it is no direction", "write `lower` or `higher`")),
+        _ => Err(Fault::at_flag(
+            format!("{flag} {word}"),
+            "it is not a direction",
+            "write `lower` or `higher`",
+        )),
     }
 }
 

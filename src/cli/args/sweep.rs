@@ -34,7 +34,7 @@ impl SweepArgs {
     pub(crate) fn request(&self, filter: &SweepFilterArgs) -> Result<Option<SweepRequest>> {
         let condition = |text: &String| {
             let fault = || {
-                let what = "it is no condition";
+                let what = "it is not a condition";
                 Fault::at_flag(
                     format!("--where {text}"),
                     what,

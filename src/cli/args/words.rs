@@ -76,7 +76,7 @@ impl ValueEnum for DatedBy {
 
     fn to_possible_value(&self) -> Option<PossibleValue> {
         let help = match self {
-            Self::Content => "What stands in the file alone",
+            Self::Content => "The content of the file alone",
             Self::Name => "The date in its name: 2026-11-22, 20261122T0315",
             Self::Modified => "When it was last changed",
         };

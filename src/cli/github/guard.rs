@@ -135,11 +135,11 @@ fn run_install(args: &GuardInstallArgs, out: &mut impl Write) -> Result<Exit> {
     }
     if let Some(path) = &installed.kept {
         let shown = path.display();
-        wrote(writeln!(out, "kept  {shown}: it is there already; `--force` writes it anew"))?;
+        wrote(writeln!(out, "kept  {shown}: it is there already; `--force` writes it again"))?;
     }
     wrote(writeln!(
         out,
-        "\nPut this line into the file `.env` in the runner's folder, and start the runner anew:\n\n    {}\n",
+        "\nPut this line into the file `.env` in the runner's folder, and restart the runner:\n\n    {}\n",
         installed.line
     ))?;
     print_findings(&installed.findings, out)?;

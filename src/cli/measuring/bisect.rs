@@ -113,6 +113,6 @@ fn confidence(text: &str) -> Result<f64> {
     if (0.5..=0.9999).contains(&found) {
         Ok(found)
     } else {
-        Err(Fault::at_flag(flag, "this is no probability that measuring can reach", next))
+        Err(Fault::at_flag(flag, "this is not a probability that measuring can reach", next))
     }
 }

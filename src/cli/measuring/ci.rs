@@ -172,7 +172,7 @@ fn print_verdict(judged: &JudgedJob, fail_on: &[FailOn], out: &mut impl Write) -
     let exit = decide(fail_on, &document.counts, document.conclusion, gate);
     if exit != gate {
         let (code, gate, classes) = (exit.code(), gate.code(), job.fail_on.join(", "));
-        wrote(writeln!(out, "exit    {code}: the gate says {gate}, and the job fails on {classes}"))?;
+        wrote(writeln!(out, "exit    {code}: the gate has {gate}, and the job fails on {classes}"))?;
     }
     Ok(exit)
 }

@@ -130,7 +130,7 @@ pub(crate) struct CompareArgs {
 pub(crate) fn run(args: &CompareArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
     let has_json = args.json.is_some() || args.format == Format::Json;
     if args.embed && args.head.is_some() && !has_json {
-        let what = "no JSON verdict is asked for that could hold the records";
+        let what = "no JSON verdict is asked for that could contain the records";
         return Err(Fault::at_flag("--embed", what, "add `--json FILE` or `--format json`"));
     }
     let run = args.measure.request()?;
@@ -329,7 +329,7 @@ fn anchor_fits(format: Format) -> Result<()> {
         Format::Terminal | Format::Markdown | Format::Jsonl => Ok(()),
         Format::Json | Format::Csv | Format::Junit => {
             let what = format!("two verdicts do not go into one {} document", format.into_str());
-            let next = "take `--format` out; `--json FILE` and `--markdown FILE` write the anchor's verdict beside the other";
+            let next = "take `--format` out; `--json FILE` and `--markdown FILE` write the anchor's verdict next to the other";
             Err(Fault::at_flag("--anchor", what, next))
         }
     }

@@ -84,7 +84,7 @@ pub(crate) fn run(args: &BaselineArgs, builtins: &[Benchmark], out: &mut impl Wr
             if let Some(newer) = &saved.newer {
                 wrote(writeln!(
                     out,
-                    "`{name}` still means the newer run {newer}; `gbench-ci baseline remove {name}` and saving anew \
+                    "`{name}` still means the newer run {newer}; `gbench-ci baseline remove {name}` and saving again \
                      changes that"
                 ))?;
             }

@@ -42,7 +42,7 @@ pub(crate) fn run(args: &ExportArgs, builtins: &[Benchmark], out: &mut impl Writ
     )?;
     let Input::Record(record) = subject.document()? else {
         let what = "it is a comparison, and a run is exported";
-        let next = "name a run: the folder of one side holds one, such as `COMPARISON/head`";
+        let next = "name a run: the folder of one side has one, such as `COMPARISON/head`";
         return Err(Fault::at(args.what.as_deref().unwrap_or("the latest comparison"), what, next));
     };
     let write = |to: &mut dyn io::Write| export(&record, args.to, to);

@@ -62,7 +62,7 @@ pub(crate) fn run(args: &ReportArgs, builtins: &[Benchmark], out: &mut impl io::
         None => None,
         Some(request) => {
             let of_parts = || {
-                let what = "it is of several parts, each with parameters of its own";
+                let what = "it has several parts, each with separate parameters";
                 Fault::at("the report", what, "name the verdict or the record of one part")
             };
             Some(sweep(input.sweep(&request).ok_or_else(of_parts)?, args.format)?)
@@ -80,7 +80,7 @@ pub(crate) fn run(args: &ReportArgs, builtins: &[Benchmark], out: &mut impl io::
         return Ok(Exit::Pass);
     }
     input.exit().ok_or_else(|| {
-        let what = "its exit code is none that gbench-ci knows";
+        let what = "gbench-ci does not know its exit code";
         let next = "use the file as gbench-ci wrote it";
         Fault::at(args.what.as_deref().unwrap_or("the verdict"), what, next)
     })

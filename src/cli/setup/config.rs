@@ -54,7 +54,7 @@ struct V1Config {
 
 /// Said below the tables: no file can know it.
 const AT_RUN_TIME: &str = "A program may set its own values at run time through the child protocol, except \
-                           those that the environment or a flag has set; the record holds what was in force.";
+                           those that the environment or a flag has set. The record shows what was in force.";
 
 pub(crate) fn run(args: &ConfigArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
     let Command::Show(args) = &args.command;

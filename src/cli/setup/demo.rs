@@ -86,20 +86,20 @@ fn conclude(document: &VerdictDocument, out: &mut impl Write) -> Result<Exit> {
         document.rows.iter().partition(|row| row.case.benchmark.as_str() == PLANTED);
     let (text, exit) = match planted.first().map(|row| row.verdict) {
         _ if others.iter().any(|row| row.verdict == Verdict::Regressed) => {
-            ("The gate is wrong here: it calls a workload regressed that nobody touched.", Exit::Regression)
+            ("The gate is wrong here: it reports a regression of an untouched workload.", Exit::Regression)
         }
         Some(Verdict::Regressed) => {
             ("The planted slowdown is found, and no untouched workload is called regressed.", Exit::Pass)
         }
         Some(Verdict::Inconclusive) => (
-            "This machine was too noisy just now to be sure of 10 %; the verdict says so instead of guessing. \
+            "This machine was too noisy just now to be sure of 10 %; the verdict reports that instead of guessing. \
              A quieter machine, or more rounds, would settle it.",
             Exit::Pass,
         ),
         Some(Verdict::Unchanged | Verdict::Improved) => {
             ("The gate is wrong here: it misses the planted slowdown.", Exit::Regression)
         }
-        _ => ("Not everything was measured, so there is nothing to hold the gate to.", Exit::Failed),
+        _ => ("Not everything was measured, so that the gate cannot be checked.", Exit::Failed),
     };
     wrote(writeln!(out))?;
     say(out, text)?;

@@ -260,15 +260,15 @@ fn round(pass: u32, open: usize) -> String {
 
 fn waits_for_calm(causes: &[Unrest], limit: f64) -> String {
     let causes: Vec<String> = causes.iter().map(Unrest::to_string).collect();
-    format!("waiting for a calm GPU, {} at most: {}", format_duration(limit), causes.join("; "))
+    format!("waiting for an idle GPU, {} at most: {}", format_duration(limit), causes.join("; "))
 }
 
 fn waited_for_calm(wait: &CalmWait) -> String {
     let seconds = format_duration((wait.seconds * 10.0).round() / 10.0);
     if wait.in_vain {
-        format!("the GPU was not calm after {seconds}: it is measured all the same")
+        format!("the GPU was not idle after {seconds}; it is measured anyway")
     } else {
-        format!("the GPU is calm after {seconds}")
+        format!("the GPU is idle after {seconds}")
     }
 }
 

@@ -225,7 +225,7 @@ fn a_scheduled_run_is_judged_against_what_its_history_says_and_tells_which() {
             (
                 Past::None,
                 world.third,
-                format!("{itself}: the history holds no run of main yet, or no more, 24 hours old"),
+                format!("{itself}: the history has no run of main yet, or no more, 24 hours old"),
                 Some(NoReference::NoRun),
             ),
         ] {
