@@ -6,7 +6,7 @@
 //! suite -> run -> RunRecord -> store -> compare -> report -> github
 //! ```
 //!
-//! Everything else is in `crates/`, and what a crate may import stands in its `Cargo.toml`:
+//! Everything else is in `crates/`, and what a crate may import is in its `Cargo.toml`:
 //!
 //! | crate | holds | imports of ours |
 //! |---|---|---|
@@ -22,13 +22,13 @@
 //! | [`gbench-report`](report) | verdicts, records, trends to bytes | model, compare |
 //! | [`gbench-github`](github) | client, comments, checks, [`history`] branch, [`guard`] | model |
 //!
-//! [`app`] holds the use cases, [`cli`] the flags and the printing; the names below are for them and for the tests.
-//! `tests/arrows.rs` holds what Cargo cannot say: which of them do no I/O, and who writes to the terminal. NVML is reached from
+//! [`app`] has the use cases, [`cli`] the flags and the printing; the names below are for them and for the tests.
+//! `tests/arrows.rs` has what Cargo cannot say: which of them do no I/O, and who writes to the terminal. NVML is reached from
 //! one file, CUDA from four of `gbench-micro`, process control from one folder; they and the matrix product's file are the only
 //! ones with `unsafe`.
 
 #![forbid(unsafe_code)]
-// A user's input never ends in a panic; where one is impossible, `#[expect]` stands beside the proof.
+// A user's input never ends in a panic; where one is impossible, `#[expect]` is next to the proof.
 #![warn(clippy::unwrap_used, clippy::expect_used)]
 
 pub mod app;

@@ -1,4 +1,4 @@
-//! What lies in a folder, without running any of it: what `init` would write down, as a document.
+//! The benchmarks of a folder, without running any of it, as a document: the entries that `init` would write.
 
 use std::path::Path;
 
@@ -22,7 +22,7 @@ pub struct V1Discovery {
     /// `gbench-ci/discovery/v1`
     pub schema: &'static str,
     pub version: u32,
-    /// What `init` would write: an entry for each program or layout.
+    /// The entries that `init` would write: one for each program or layout.
     pub benchmarks: Vec<V1Found>,
     /// Python modules of the layout `pairs`, in natural order of folders, then names.
     pub pairs: Vec<V1Pair>,
@@ -32,11 +32,11 @@ pub struct V1Discovery {
     pub orphans: Vec<String>,
     /// Pairs of CUDA sources, in natural order of folders, then names.
     pub cuda_pairs: Vec<V1CudaPair>,
-    /// What is odd about the files of a layout, such as an unknown key of a `bench.yaml`.
+    /// Oddities of the files of a layout, such as an unknown key of a `bench.yaml`.
     pub warnings: Vec<String>,
-    /// What looks like a benchmark and was not understood.
+    /// Files that look like a benchmark and were not understood.
     pub unclear: Vec<String>,
-    /// With `--verbose`: files that look like a benchmark of a layout and are none.
+    /// With `--verbose`: files that look like a benchmark of a layout but are not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub passed_over: Option<Vec<V1PassedOver>>,
 }
@@ -95,7 +95,7 @@ pub struct V1Layout {
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct V1Sources {
-    /// Of the sources, without a point.
+    /// File extension of the sources, without a point.
     pub extension: String,
     /// Folder globs.
     pub roots: Vec<String>,
@@ -154,7 +154,7 @@ pub struct V1Pair {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct V1Optimized {
     pub file: String,
-    /// What stands behind the pair's name; absent for `optimized_NAME.py` itself.
+    /// The part after the pair's name; absent for `optimized_NAME.py` itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub technique: Option<String>,
 }
@@ -173,7 +173,7 @@ pub struct V1Kernel {
     pub config: Map<String, Value>,
     /// The cases that it has by its `bench.yaml`: names and parameters.
     pub cases: Vec<String>,
-    /// What is wrong with its `bench.yaml`.
+    /// The fault of its `bench.yaml`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fault: Option<String>,
 }
@@ -195,7 +195,7 @@ pub struct V1PassedOver {
 }
 
 impl V1Discovery {
-    /// Everything in `folder` that looks like a benchmark. `verbose`: also the files that are none. Errors: it is no folder.
+    /// Everything in `folder` that looks like a benchmark. `verbose`: also the files that are not. Errors: it is not a folder.
     pub fn of(folder: &Path, verbose: bool) -> Result<Self> {
         let whole = folder.canonicalize().map_err(|error| {
             Fault::at_path(
@@ -211,7 +211,7 @@ impl V1Discovery {
         Ok(Self::new(found, verbose))
     }
 
-    /// The document of what was found. `verbose`: also the files that are none.
+    /// The document of what was found. `verbose`: also the files that are not a benchmark.
     pub fn new(found: Discovery, verbose: bool) -> Self {
         let layouts: Vec<&LayoutCases> =
             found.benchmarks.iter().filter_map(|entry| Some(&entry.python.as_ref()?.cases)).collect();

@@ -1,5 +1,5 @@
-//! The use cases of the commands, a file each: a request in, a value out. Nothing here knows a command line's flags or prints: `cli`
-//! turns flags into a request and prints the value.
+//! The use cases of the commands, a file each: a request in, a value out. Nothing here knows a command line's flags or
+//! prints: `cli` turns flags into a request and prints the value.
 
 pub(crate) mod bisect;
 pub(crate) mod builtins;

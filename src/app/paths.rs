@@ -23,7 +23,7 @@ pub(crate) fn project_root(suite: &Suite) -> Result<PathBuf> {
     })
 }
 
-/// A path relative to the current folder where it lies below it.
+/// A path relative to the current folder where it is below it.
 pub(crate) fn shown(path: &Path) -> String {
     below_current_folder(path).display().to_string()
 }

@@ -13,7 +13,7 @@ impl Reporter {
         Self(Arc::new(Mutex::new(observer)))
     }
 
-    /// Reports a line of its own.
+    /// Reports its own line.
     pub(crate) fn note(&self, text: &str) {
         self.lock().on(&Progress::Note { text });
     }

@@ -31,7 +31,7 @@ fn only_missing_dependencies(finished: &Finished) -> bool {
     finished.record.cases.iter().all(|case| !case.outcome.is_failure() || missing(&case.outcome))
 }
 
-/// The exit code with the profiles that `--require-profilers` asks for; a line says where they change it.
+/// The exit code with the profiles that `--require-profilers` asks for; a line reports it if they change it.
 pub(super) fn with_profiles<'p>(
     exit: Exit,
     request: &ProfileRequest,

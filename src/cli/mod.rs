@@ -34,7 +34,6 @@ struct Cli {
     command: Command,
 }
 
-/// Every [`crate::model::Exit`] in words; a test holds the two together.
 const EXIT_CODES: &str = "\
 Exit codes: 0 pass, 1 regression, 2 usage or configuration error, 3 inconclusive
 (nothing was decided, a case is probably worse, or policy says it matters), 4
@@ -78,15 +77,15 @@ enum Command {
     Man(self_doc::ManArgs),
 }
 
-/// Runs the command line of this process. A panic is a defect, and says so: exit code 70.
+/// Runs the command line of this process. A panic is a defect, and is reported as one: exit code 70.
 pub fn main() -> ExitCode {
-    // Without it a write beyond `ulimit -f` ends this process with a signal and no word. What cannot be set stays as it is.
+    // Without it a write beyond `ulimit -f` ends this process with a signal and no message. A limit that cannot be set is kept.
     let _ = crate::run::outlive_file_size_limit();
     let result = std::panic::catch_unwind(|| dispatch(&Cli::parse().command));
     match result {
         Ok(Ok(exit)) => exit.into(),
         Ok(Err(fault)) => {
-            // A closed standard error leaves nobody to report to.
+            // A closed standard error leaves no reader.
             let _ = report_fault(&fault);
             fault.exit.into()
         }
@@ -114,7 +113,7 @@ fn report_fault(fault: &Fault) -> io::Result<()> {
 
 fn dispatch(command: &Command) -> Result<Exit> {
     let mut out = terminal::write::Output::new(io::stdout().lock());
-    // `ci` does so by itself, once it has begun anew without its tokens.
+    // `ci` does so by itself, once it has begun again without its tokens.
     if let Command::Run(_)
     | Command::Profile(_)
     | Command::Compare(_)

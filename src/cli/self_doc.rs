@@ -21,7 +21,7 @@ enum Document {
     Calibration,
     /// Several verdicts as one: what `merge` writes
     Merged,
-    /// What a CI job knows beside its verdict
+    /// Facts of a CI job in addition to its verdict
     Job,
     /// A run in a history branch
     History,
@@ -29,7 +29,7 @@ enum Document {
     Acceptances,
     /// One of these decisions in a history branch
     Accepted,
-    /// What lies in a folder: `discover --json`
+    /// The benchmarks of a folder: `discover --json`
     Discovery,
     /// Cases over commits: `history --format json`
     Trends,

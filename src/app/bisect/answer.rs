@@ -1,4 +1,4 @@
-//! The document of a bisection as it stands.
+//! The document of a bisection in its present state.
 
 use super::state::BisectState;
 use crate::app::paths::shown;

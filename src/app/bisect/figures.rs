@@ -1,4 +1,4 @@
-//! What one process of a case says: the metric that is bisected, and where its samples lie.
+//! The result of one process of a case: the metric that is bisected, and the place of its samples.
 
 use crate::compare::slowed_by_hardware;
 use crate::model::text::list;
@@ -51,7 +51,8 @@ impl BisectedMetric {
         Ok(Self { name: metric.name.clone(), unit: metric.unit.clone(), better: case.direction(metric) })
     }
 
-    /// The figures of a record, one for each process that has one. Errors: one is not above zero, so that a change of it has no share.
+    /// The figures of a record, one for each process that has one. Errors: one is not above zero, so that a change of it
+    /// has no share.
     pub(super) fn figures(&self, record: &RunRecord) -> Result<Vec<ProcessFigure>> {
         let Some(case) = record.cases.first() else { return Ok(Vec::new()) };
         let Some(metric) = case.metrics.iter().find(|metric| metric.name == self.name) else {

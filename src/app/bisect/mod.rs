@@ -9,8 +9,8 @@
 //! answer   the document
 //! ```
 //!
-//! What is asked next and when it ends is [`crate::stats::noisy_bisection`]'s alone. All commits are measured with one suite file, the bad
-//! end's: between two versions of a benchmark there is nothing to compare.
+//! [`crate::stats::noisy_bisection`] alone decides which commit is next and when to end. All commits are measured with one
+//! suite file, the bad end's: between two versions of a benchmark there is nothing to compare.
 
 mod answer;
 mod figures;
@@ -82,7 +82,7 @@ pub(crate) fn bisect(
     let mut trees = BisectTrees::new(&range, suites, places, reporter)?;
     let kept = resumed.as_ref().map(|it| (it.beginning.suite.clone(), it.suite.clone()));
     let (case, (shown, text), suite) = trees.settle(&wish.case, kept)?;
-    // Waiting for other gates is no part of its time.
+    // Waiting for other gates is not a part of its time.
     let since = since + trees.waited();
     let machine = state::machine_facts(&suite, &home);
     let state = match resumed {
@@ -127,7 +127,7 @@ pub(crate) fn bisect(
 }
 
 /// The least change that a bisection looks for, as a share: within it comparisons of the case call it unchanged, and half of the
-/// finding that it looks into is no reason to find nothing.
+/// finding that it looks into is not a reason to find nothing.
 fn least_of(settings: Option<&Settings>, finding: Option<f64>) -> f64 {
     let asked = settings.into_iter().flat_map(|settings| [&settings.target, &settings.threshold]);
     let asked = asked.filter(|setting| setting.origin != Origin::Default).map(|setting| setting.value).next();
@@ -135,7 +135,6 @@ fn least_of(settings: Option<&Settings>, finding: Option<f64>) -> f64 {
     finding.map_or(least, |finding| least.min(finding / 2.0)).max(1e-4)
 }
 
-/// What is bisected, by the request or by the bisection that is resumed.
 struct Wish {
     case: String,
     range: String,

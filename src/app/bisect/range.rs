@@ -12,13 +12,13 @@ pub(super) struct ProposedRange {
     /// `GOOD..BAD`.
     pub text: String,
     pub metric: String,
-    /// Of the metric, as a share.
+    /// Change of the metric, as a share.
     pub change: f64,
     /// For the reader.
     pub why: String,
 }
 
-/// Errors: no history, or none that knows such a change; each says how to name a range instead.
+/// Errors: there is no history, or it knows no such change; each explains how to name a range instead.
 pub(super) fn from_history(
     case: &str,
     request: &BisectRequest,
@@ -47,9 +47,8 @@ pub(super) fn from_history(
     })
 }
 
-/// The change that the newest run stands behind, of all series of the case.
 fn newest(document: &TrendsDocument, any: bool) -> Option<ProposedRange> {
-    // Of one that was accepted the cause is known.
+    // The cause of an accepted change is known.
     let counts = |change: &&V1ChangePoint| any || change.worse == Some(true) && change.accepted.is_none();
     let changes = document.series.iter().flat_map(|series| {
         series.changes.iter().filter(counts).filter_map(move |change| {

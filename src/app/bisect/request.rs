@@ -1,4 +1,4 @@
-//! What is asked of a bisection, and what comes back.
+//! The request for a bisection, and its result.
 
 use std::path::PathBuf;
 
@@ -43,11 +43,11 @@ pub(crate) struct Bisected {
     pub document: BisectDocument,
     /// The signal that ended it.
     pub interrupted: Option<i32>,
-    /// The command that goes on, where something is open.
+    /// The command that continues, where something is open.
     pub resume: Option<String>,
 }
 
-/// The command that goes on, with every flag of this request that says what is measured, so that it can be pasted.
+/// The command that continues, with every flag of this request that defines what is measured, so that it can be pasted.
 pub(super) fn resume_command(id: &RunId, request: &BisectRequest) -> String {
     let shown = |path: &PathBuf| path.display().to_string();
     let given = [

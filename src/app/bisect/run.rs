@@ -19,7 +19,7 @@ const ASSUMED_PROCESS: f64 = 1.0;
 /// A commit of this probability is named while others are still asked.
 const TELLING: f64 = 0.2;
 
-/// What ended the loop without an answer.
+/// Reasons to end the loop without an answer.
 pub(super) enum Stopped {
     Signal(i32),
     OutOfTime,
@@ -77,7 +77,7 @@ impl BisectRun<'_> {
         bisection
     }
 
-    /// One round: all of its commits are built before the first of them is measured, so that its processes stand close together.
+    /// One round: all of its commits are built before the first of them is measured, so that its processes run close together.
     fn round(&mut self, bisection: &mut Bisection, commits: &[usize]) -> Result<Option<Stopped>> {
         for (at, commit) in commits.iter().enumerate() {
             if commits[..at].contains(commit) {
@@ -203,7 +203,7 @@ impl BisectRun<'_> {
     pub(super) fn ended(self, stopped: Option<Stopped>, request: &BisectRequest) -> Result<Bisected> {
         let bisection = self.bisection();
         let belief = bisection.belief();
-        // What nothing was built or measured for costs nothing, so that the step does not matter beside its kind.
+        // A step without a build or a measurement is free, so that its length does not matter.
         let built = vec![true; self.trees.range.commits.len()];
         let costs = BisectionCosts { process: 1.0, build: 1.0, built: &built };
         let interrupted = match stopped {
@@ -227,7 +227,7 @@ impl BisectRun<'_> {
     }
 }
 
-/// A probability as it is told: in steps of a percent, and never 0 or 1 for what is neither.
+/// A probability as it is given: in steps of a percent, and never 0 or 1 for what is neither.
 fn rough(probability: f64) -> f64 {
     ((probability * 100.0).round() / 100.0).clamp(0.01, 0.99)
 }

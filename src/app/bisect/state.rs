@@ -1,4 +1,4 @@
-//! What a bisection has measured so far: in memory, and line by line in its folder.
+//! The measurements of a bisection so far: in memory, and line by line in its folder.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;

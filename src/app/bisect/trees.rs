@@ -27,11 +27,11 @@ const MOST_TREES: usize = 8;
 pub(super) struct BisectTrees<'a> {
     pub range: &'a CommitRange,
     suites: SideSuites<'a>,
-    /// Of the repository that the user stands in, and where trees go.
+    /// The root of the user's repository.
     home: PathBuf,
     folder: PathBuf,
     runs: PathBuf,
-    /// The suite of the bad end, which says which case is meant.
+    /// The suite of the bad end, by which the case is found.
     bad: Option<Suite>,
     case: Option<CaseId>,
     slots: Vec<TreeSlot>,
@@ -40,7 +40,7 @@ pub(super) struct BisectTrees<'a> {
     /// Locked once the case is known.
     clocks: Option<HeldClocks>,
     means: SessionMeans,
-    /// Of the first tree that is measured.
+    /// It watches from the first measured tree on.
     watch: Option<Watch>,
     reporter: Reporter,
     /// From when the suite is known on.
@@ -63,7 +63,7 @@ struct TreeSlot {
 /// Why a commit cannot be measured.
 pub(super) struct BrokenCommit {
     pub cause: String,
-    /// Of the outcome; empty where there is none.
+    /// The outcome's advice; empty without one.
     pub advice: String,
     /// The machine lacks something: no other commit could be measured either.
     pub machine: bool,
@@ -86,7 +86,7 @@ pub(super) enum NotMeasured {
     CutShort(CutShort),
 }
 
-/// What came of an attempt to measure.
+/// The result of an attempt to measure.
 pub(super) type Visit<T> = std::result::Result<T, NotMeasured>;
 
 impl<'a> BisectTrees<'a> {
@@ -115,8 +115,8 @@ impl<'a> BisectTrees<'a> {
         })
     }
 
-    /// Reads the bad end's suite and finds the case in it. `kept`: name and text of the suite file of a bisection that goes on. Gives
-    /// the case, name and text of the suite file, and the suite of the case alone.
+    /// Reads the bad end's suite and finds the case in it. `kept`: name and text of the suite file of a bisection that
+    /// continues. Gives the case, name and text of the suite file, and the suite of the case alone.
     pub(super) fn settle(
         &mut self,
         case: &str,
@@ -196,7 +196,7 @@ impl<'a> BisectTrees<'a> {
         Ok(visit.map(|_| Some(since.elapsed().as_secs_f64())))
     }
 
-    /// So many processes of a commit that is built. Of a commit that breaks meanwhile there may be fewer in the record.
+    /// Runs so many processes of a built commit. The record has fewer if the commit breaks meanwhile.
     pub(super) fn measure(&mut self, commit: usize, processes: u32) -> Result<Visit<Finished>> {
         let Some(at) = self.slots.iter().position(|slot| slot.commit == commit) else {
             return Err(Fault::defect("the bisection", "measures a commit that is not built"));
@@ -283,7 +283,8 @@ impl<'a> BisectTrees<'a> {
     }
 }
 
-/// Leaves the benchmarks that the words may mean: others need not be listed, which may take a build. Where no name fits, all stay.
+/// Leaves the benchmarks that the words may mean: others need not be listed, which may take a build. Where no name fits,
+/// all stay.
 fn keep_benchmarks_called(case: &str, suite: &mut Suite) {
     let name = case.split(['[', ' ', ':']).next().unwrap_or(case);
     let fits = |id: &crate::model::BenchmarkId| id.as_str() == name || id.name() == name;
@@ -303,10 +304,10 @@ fn set_processes(suite: &mut Suite, processes: u32) {
     suite.benchmarks.iter_mut().for_each(|benchmark| benchmark.settings.processes.value = processes);
 }
 
-/// Passes on what is built: what a session of one process says of its plan would be said anew with every process.
+/// Passes on what is built: a session of one process would report its plan again with every process.
 struct BuildsAlone {
     reporter: Reporter,
-    /// What is built.
+    /// The commit that is built.
     commit: String,
 }
 

@@ -82,7 +82,7 @@ pub(crate) fn estimate(it: &Calibration, plan: &RoundsPlan, rule: &SequentialRul
             unknown += 1;
             continue;
         };
-        // A control is one more process beside the two that were calibrated.
+        // A control is one more process next to the two that were calibrated.
         let seconds = seconds * pair.cases.len() as f64 / 2.0;
         screen += seconds * f64::from(rule.screen_rounds);
         all += seconds * f64::from(*rounds);

@@ -1,4 +1,4 @@
-//! What this machine can tell apart: measured by `run`, read by comparisons from `figures`.
+//! The smallest differences that this machine can detect: measured by `run`, read by comparisons from `figures`.
 
 pub(crate) mod figures;
 pub(crate) mod run;

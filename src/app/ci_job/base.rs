@@ -19,8 +19,8 @@ pub(crate) struct BaseSelection {
     pub head: Sha,
     is_working_tree: bool,
     pub choice: BaseChoice,
-    /// The missing reference, where the job found no other commit and compares this one with itself; none where the user asks for
-    /// that.
+    /// The missing reference, where the job found no other commit and compares this one with itself; none where the user
+    /// asks for that.
     pub missing: Option<NoReference>,
 }
 
@@ -157,7 +157,8 @@ impl Commits<'_> {
         })
     }
 
-    /// The commit of a name in this checkout. The remote's branch comes first: a local one of the same name may be of another day.
+    /// The commit of a name in this checkout. The remote's branch comes first: a local one of the same name may be of
+    /// another day.
     fn find(&self, name: &str) -> Option<Oid> {
         let of = |reference: &str| self.repository.find_reference(reference).ok()?.peel_to_commit().ok();
         let branch = of(&format!("refs/remotes/origin/{name}")).or_else(|| of(&format!("refs/heads/{name}")));
@@ -326,7 +327,7 @@ impl Commits<'_> {
     }
 }
 
-/// Seconds since 1970. A commit may claim any time; what lies beyond has no form in RFC 3339.
+/// In seconds since 1970: RFC 3339 cannot write later times, which a commit may claim.
 const YEAR_10000: u64 = 253_402_300_800;
 
 /// `3 days old`.

@@ -36,7 +36,7 @@ pub(crate) fn token_warning(found: &[&str]) -> RunnerNote {
     RunnerNote::warning(TOKEN_TITLE, what)
 }
 
-/// Begins this process anew without the tokens; returns only where that fails. Leaving them out of the children's environment
+/// Begins this process again without the tokens; returns only where that fails. Leaving them out of the children's environment
 /// is not enough: root, as in most containers, reads that of any process below `/proc`, and what a process was started with
 /// stays there until it executes something else.
 pub(crate) fn restart_without(tokens: &[&str]) -> Result<Infallible> {

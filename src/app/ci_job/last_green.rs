@@ -24,9 +24,9 @@ pub(super) enum HistoryBase {
 }
 
 /// Asks a history about the branch and the machine of this job. A history that cannot be read is a missing reference; `warn`
-/// is told what is passed over.
+/// is given what is passed over.
 ///
-/// Errors: an address that is none or that names something else.
+/// Errors: an address that is invalid or is not a history's.
 pub(super) fn last_green(
     address: &str,
     root: &Path,
@@ -71,7 +71,7 @@ struct Commit {
     shards: BTreeMap<u32, bool>,
 }
 
-/// Whether a run was judged against what the history says, or is a commit that was accepted. A push is judged against
+/// True if a run was judged against what the history says, or is a commit that was accepted. A push is judged against
 /// the commit before it: it may be as slow as that one, so that it does not say what was green.
 fn is_scheduled(run: &RunSummary) -> bool {
     match run.started {
@@ -88,7 +88,7 @@ impl ShardStatuses {
         let other = run.base.as_ref().filter(|base| **base != run.commit);
         let is_scheduled = is_scheduled(run);
         self.oldest = Some(other.filter(|_| is_scheduled).unwrap_or(&run.commit).clone());
-        // A schedule that found nothing new, or nothing to compare with: what makes the commit green stands elsewhere.
+        // A schedule that found nothing new, or nothing to compare with: another run shows whether the commit is green.
         let says_nothing =
             run.started == Started::Schedule && run.is_green && run.base.is_some() && other.is_none();
         if !is_scheduled || says_nothing {

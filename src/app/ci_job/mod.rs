@@ -47,7 +47,7 @@ pub(crate) struct CiJobRequest {
 
 pub(crate) enum CiResult {
     Verdict(Box<JudgedJob>),
-    /// The change touches nothing that is measured: the job's file lies in the folder.
+    /// The change touches nothing that is measured: the job's file is in the folder.
     Untouched {
         job: Box<Job>,
         folder: PathBuf,
@@ -64,12 +64,12 @@ pub(crate) struct JudgedJob {
     pub folder: PathBuf,
     /// The missing reference, where its commit was compared with itself for want of another.
     pub missing: Option<NoReference>,
-    /// Of both sides.
+    /// Those of both sides.
     pub profiles: Vec<Profile>,
 }
 
-/// Which commit is judged, and against which. `context`: none outside of GitHub Actions. `warn`: told of a history that could not
-/// be read, or not whole.
+/// Which commit is judged, and against which. `context`: none outside of GitHub Actions. `warn`: told of a history that
+/// could not be read, or not whole.
 pub(crate) fn choose_base(
     request: &CiJobRequest,
     context: Option<&Context>,
@@ -133,7 +133,6 @@ pub(crate) fn judge(
     Ok(CiResult::Verdict(Box::new(JudgedJob { document, job, folder, missing: base.missing, profiles })))
 }
 
-/// The job beside its verdict, without the source lines of what it measured.
 fn job_of(request: &CiJobRequest, context: Option<&Context>, base: &BaseSelection, exit_code: u8) -> Job {
     Job {
         schema: SCHEMA_JOB.into(),

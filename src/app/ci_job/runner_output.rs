@@ -1,4 +1,4 @@
-//! The answer of a job of GitHub Actions beside its log: outputs and summary of the step, and annotations.
+//! The answer of a job of GitHub Actions next to its log: outputs and summary of the step, and annotations.
 
 use super::note::{RunnerNote, within_limits};
 use super::{CiResult, summary, untouched};

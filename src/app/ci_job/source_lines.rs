@@ -1,4 +1,4 @@
-//! Where the source of each benchmark is, as far as its suite tells: for annotations at the lines of a pull request.
+//! Where the source of each benchmark is, for annotations at the lines of a pull request.
 
 use std::path::{Component, Path};
 
@@ -8,8 +8,8 @@ use crate::machine::open_repository;
 use crate::model::SourceLine;
 use crate::suite::{Action, Benchmark, Declared, Source, Suite};
 
-/// One line for each benchmark of a suite that lies in a tree at `root`: of the first file of the commit that a word of
-/// its command names, else its entry in the suite file. What is in neither is left out.
+/// One line for each benchmark of a suite that is in a tree at `root`: of the first file of the commit that a word of
+/// its command names, else its entry in the suite file. Benchmarks in neither are left out.
 pub(super) fn of(suite: &Suite, root: &Path, commit: &str) -> Vec<SourceLine> {
     let Ok(repository) = open_repository(root) else { return Vec::new() };
     let commit = Oid::from_str(commit).and_then(|id| repository.find_commit(id));

@@ -1,4 +1,4 @@
-//! What the history shows of the rows that a job has just measured, for the publishing job: `reports/trends.json`. Its own
+//! Trends of the rows that a job has just measured, for the publishing job: `reports/trends.json`. Its own
 //! failure fails no job: the verdict does not rest on it.
 
 use std::collections::HashSet;

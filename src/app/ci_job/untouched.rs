@@ -1,5 +1,5 @@
-//! A change that touches nothing of what the suite measures, where the base's suite file says what that is (`[gate] paths`):
-//! nothing is measured, which the job says aloud. What the change itself says about it is not asked.
+//! A change that touches nothing of what the suite measures, where the base's suite file lists it (`[gate] paths`):
+//! nothing is measured, which the job reports. The change's own list is not asked.
 
 use std::path::{Component, Path, PathBuf};
 use std::time::SystemTime;
@@ -18,8 +18,8 @@ use crate::report::github as render;
 use crate::store::{create_ignored_dir, write_atomically};
 use crate::suite::{self, Benchmark, CudaEntry, Suite};
 
-/// Whether the change leaves alone all that the base's suite measures. `None`: it does not, or the suite does not say what that is.
-/// A base that was chosen by hand is compared in any case, and so is a run that is about no change.
+/// True if the change leaves alone all that the base's suite measures. `None`: it does not, or the suite does not say what
+/// that is. A base that was chosen by hand is compared in any case, and so is a run that is about no change.
 pub(super) fn of(
     config: &Path,
     context: Option<&Context>,
@@ -38,7 +38,7 @@ pub(super) fn of(
     let trees = tree(chosen.base.as_str()).and_then(|base| Ok((base, tree(chosen.head.as_str())?)));
     let (base, head) =
         trees.map_err(|error| Fault::at("the commits", error.message(), "fetch both commits"))?;
-    // A file that is not there or cannot be read is a matter of the comparison, which says so.
+    // A file that is not there or cannot be read is a matter of the comparison, which records that.
     let Some((paths, kernels)) = paths_of(&repository, &base, &file, builtins) else { return Ok(None) };
     let changed = changed(&repository, &base, &head)
         .map_err(|error| Fault::at("the change", error.message(), "fetch both commits whole"))?;
@@ -76,8 +76,8 @@ fn paths_of(
     Some((suite.gate.paths.value, kernels)).filter(|(paths, _)| !paths.is_empty())
 }
 
-/// The files that a kernel may be compiled from, as far as its entry says: all that lies in its file's folder and below, and in its
-/// folders of headers. What it includes may have any name. Paths are from the root of the repository.
+/// The files that a kernel may be compiled from, as far as its entry shows: all that is in its file's folder and below, and
+/// in its folders of headers. Included files may have any name. Paths are from the root of the repository.
 struct KernelSource {
     folders: Vec<PathBuf>,
 }
@@ -96,7 +96,6 @@ impl KernelSource {
     }
 }
 
-/// Without `.`, and without `..` as far as a part stands before it.
 fn plain(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {

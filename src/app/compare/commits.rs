@@ -38,7 +38,7 @@ pub(crate) struct MeasuredCommits {
     /// Base, head and, where there are controls, control.
     pub finished: Vec<Finished>,
     pub folder: ComparisonFolder,
-    /// What was measured, side by side.
+    /// The measured cases, side by side.
     pub plan: RoundsPlan,
     /// The head's measurements, and where its files lie.
     pub head: (Suite, PathBuf),
@@ -230,8 +230,9 @@ fn has_pairs(cases: &[CaseId]) -> bool {
     !VariantPairs::of(cases).pairs.is_empty()
 }
 
-/// A case that on both sides is the only one of its benchmark shares its processes with nobody: they are its own from the first round on,
-/// and none of them only screens. `begun`: the base's record of the comparison that is gone on with, which stays as it was.
+/// A case that on both sides is the only one of its benchmark shares its processes with no other: they are its own from the
+/// first round on, and none of them only screens. `begun`: the base's record of the comparison that is gone on with, which
+/// stays as it was.
 fn settle_lone_cases(base: &mut Suite, head: &mut Suite, begun: Option<&RunRecord>) {
     let was_shared = |id: &BenchmarkId| {
         let cases =
@@ -249,7 +250,6 @@ fn settle_lone_cases(base: &mut Suite, head: &mut Suite, begun: Option<&RunRecor
     }
 }
 
-/// A bare repository has no suite file of its own that could say what to measure and where to keep it.
 fn refuse_bare(config: &Path) -> Result<()> {
     let folder = config.parent().unwrap_or(config);
     if config.exists() || !trees::is_bare(folder) {
@@ -260,7 +260,6 @@ fn refuse_bare(config: &Path) -> Result<()> {
     Err(Fault::at_path(folder, what, next))
 }
 
-/// What a benchmark of the base is compared as, and what it is called there.
 fn renamed(benchmark: &Benchmark) -> Option<(BenchmarkId, BenchmarkId)> {
     Some((benchmark.id.clone(), benchmark.renamed_from.clone()?))
 }
@@ -372,8 +371,8 @@ impl MeasuredCommits {
         Ok(document)
     }
 
-    /// [`MeasuredCommits::verdict`], and for what regressed the profiles that are asked for, which decide nothing: the document and its
-    /// reports are written before them, and once more with them.
+    /// [`MeasuredCommits::verdict`], and for what regressed the profiles that are asked for, which decide nothing: the
+    /// document and its reports are written before them, and once more with them.
     pub(crate) fn profiled_verdict(&mut self, reporter: &Reporter) -> Result<VerdictDocument> {
         let document = self.verdict()?;
         let MeasuredCommits { plan, finished, head: (head, tree), .. } = self;
@@ -394,7 +393,7 @@ impl MeasuredCommits {
         self.folder.root().file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
 
-    /// The command that resumes this comparison, with every flag of this request that says what is measured, so that it can
+    /// The command that resumes this comparison, with every flag of this request that defines what is measured, so that it can
     /// be pasted; `rounds` where it takes more than were allowed.
     pub(crate) fn resume_command(&self, rounds: Option<u32>, request: &CommitsRequest) -> String {
         let shown = |path: &PathBuf| path.display().to_string();
@@ -433,7 +432,7 @@ impl MeasuredCommits {
         self.head.0.benchmarks.iter().filter(hopeless).filter_map(figures::counting_advice).collect()
     }
 
-    /// The command that goes on with the rows that rounds have left open, if there are any.
+    /// The command that continues the rows that rounds have left open, if there are any.
     pub(crate) fn resume_open(&self, document: &VerdictDocument, request: &CommitsRequest) -> Option<String> {
         let most = document.method.rounds.as_ref().map_or(0, |rounds| rounds.most_rounds);
         let sequences = document.rows.iter().filter_map(|row| row.sequence.as_ref());

@@ -30,7 +30,7 @@ impl FailOn {
     }
 }
 
-/// Refuses a list that says both nothing and something.
+/// Refuses a list of `none` and a class.
 pub(crate) fn refuse_contradiction(listed: &[FailOn]) -> Result<()> {
     if !listed.contains(&FailOn::None) || listed.iter().all(|class| *class == FailOn::None) {
         return Ok(());
@@ -41,8 +41,8 @@ pub(crate) fn refuse_contradiction(listed: &[FailOn]) -> Result<()> {
     Err(Fault::at_flag(flag, "`none` and a class exclude each other", next))
 }
 
-/// The exit code of a job, of what a comparison or a merge has found. Without a list it is the gate's. A list stands in place
-/// of the gate's policy: what it names fails the job also where the gate would let it pass, and what it does not name fails
+/// The exit code of a job, of what a comparison or a merge has found. Without a list it is the gate's. A list replaces
+/// the gate's policy: what it names fails the job also where the gate would let it pass, and what it does not name fails
 /// nothing. Exit codes that policy does not govern stay: a machine that cannot compare, a defect, an interruption.
 pub(crate) fn decide(
     listed: &[FailOn],

@@ -53,7 +53,7 @@ pub(crate) struct RecordsVerdict {
     _records: Vec<RunRecord>,
 }
 
-/// Compares the records of a request. The reports of a fresh run are written beside its record.
+/// Compares the records of a request. The reports of a fresh run are written next to its record.
 pub(crate) fn compare(
     request: &RecordsRequest,
     stores: &Stores<'_>,
@@ -82,7 +82,7 @@ pub(crate) fn compare(
             Loaded { base, head, anchor, suite: Some(suite), reports }
         }
     };
-    // Of two records those cases are known that stand in them; of a fresh run those of its suite.
+    // Two records know the cases that they contain; a fresh run knows those of its suite.
     let is_fresh = matches!(request.sides, RecordSides::Fresh(_));
     let of_both = (!is_fresh && selection.selection != Selection::default())
         .then(|| of_records(loaded.records().map(|loaded| &loaded.record)));
@@ -127,13 +127,12 @@ pub(crate) fn compare(
     Ok(ComparedRecords::Verdict(Box::new(RecordsVerdict { document, anchored, reports, _records })))
 }
 
-/// Whether both sides are results of other programs, of which no session is known, and nobody has asked for any.
 fn are_files(base: &RunRecord, head: &RunRecord, suite: Option<&Suite>) -> bool {
     let asked = suite.is_some_and(|suite| suite.gate.sessions.origin != Origin::Default);
     base.ingested.is_some() && head.ingested.is_some() && !asked
 }
 
-/// A file of another program that stands on both sides shows no difference, whatever was measured: mostly the head has written none.
+/// The same file of another program on both sides shows no difference. Usually the head did not write its own.
 fn refuse_same_file(base: &RunRecord, head: &RunRecord) -> Result<()> {
     let files = |record: &RunRecord| record.ingested.as_ref().map(|it| it.files.clone()).unwrap_or_default();
     let of_base = files(base);
@@ -217,7 +216,6 @@ impl Loaded {
     }
 }
 
-/// Whether both paths are documents of ours, which are read together.
 fn are_own(request: &RecordsRequest, paths: [&Path; 2]) -> bool {
     paths.into_iter().all(|path| is_own(path, &request.ingest).unwrap_or(false))
 }

@@ -1,4 +1,4 @@
-//! What the suite files of two sides say differently of a benchmark, key by key: the definition is code, too, and a change of it may
+//! Keys in which the definitions of a benchmark differ between two sides: the definition is code, too, and a change of it may
 //! compare other work.
 
 use std::collections::BTreeSet;
@@ -7,7 +7,6 @@ use toml::{Table, Value};
 
 use crate::suite::{Source, Suite};
 
-/// Keys of which other warnings tell, which say nothing of the work, or which are the base's word.
 const OTHERS: [&str; 18] = [
     "id",
     "renamed_from",
@@ -31,8 +30,8 @@ const OTHERS: [&str; 18] = [
 /// Tables of a suite file that define no benchmark.
 const NO_DEFINITIONS: [&str; 6] = ["suite", "gate", "run", "profile", "benchmark", "components"];
 
-/// `gemm (build, dir)`: each benchmark, and each table for all of them, with the keys that differ. What cannot be read is left out: it was
-/// read a moment ago.
+/// `gemm (build, dir)`: each benchmark, and each table for all of them, with the keys that differ. Unreadable files are
+/// left out: they were read a moment ago.
 pub(crate) fn redefined(base: &Suite, head: &Suite) -> Vec<String> {
     let (Some(base), Some(head)) = (table_of(base), table_of(head)) else { return Vec::new() };
     let shared = keys(&base, &head).into_iter().filter(|name| !NO_DEFINITIONS.contains(name));

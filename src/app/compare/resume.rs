@@ -42,7 +42,7 @@ impl Resumed {
     }
 }
 
-/// A comparison to go on with, by its id, its folder, or as the latest one.
+/// A comparison to continue, by its id, its folder, or as the latest one.
 pub(crate) fn resumed(text: &str, artifacts: &Path, home: &Path) -> Result<Resumed> {
     if let (true, Some(range)) = (text.is_empty(), begun_for_nothing(artifacts)) {
         let range = if range.is_empty() { range } else { format!(" {range}") };

@@ -16,7 +16,7 @@ pub(crate) struct SelectionFilter {
 impl SelectionFilter {
     /// Without flags nothing is left out. Errors: flags that select nothing.
     ///
-    /// A case that the suite no longer has is no matter of selection: it stays, and is missed.
+    /// A case that the suite no longer has is not a matter of selection: it stays, and is missed.
     pub(crate) fn new(registry: &Registry, selection: &Selection) -> Result<Self> {
         if *selection == Selection::default() {
             return Ok(Self { left_out: HashSet::new(), narrowed: Vec::new() });
@@ -29,7 +29,7 @@ impl SelectionFilter {
         Ok(Self { left_out, narrowed })
     }
 
-    /// Takes the cases that are left out from a record, which then says so.
+    /// Takes the cases that are left out from a record, which then records that.
     pub(crate) fn apply(&self, record: &mut RunRecord) {
         let before = record.cases.len();
         let selects = |case: &CaseRecord| {

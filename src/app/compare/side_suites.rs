@@ -28,12 +28,13 @@ struct Common {
     at: PathBuf,
     /// As reports name it.
     shown: String,
-    /// Of a resumed comparison: its file as it was when the comparison began.
+    /// The file of a resumed comparison as it was when the comparison began.
     before: Option<CommonSuite>,
 }
 
-/// Puts what the sides start into sandboxes, as the gate has it: each writes to its own tree, home and caches alone. Where the kernel
-/// keeps no sandbox, the trees of the sides before are watched while a side runs. `times`: when the sides behind the first one run. Errors: the disk.
+/// Puts what the sides start into sandboxes, as the gate has it: each writes to its own tree, home and caches alone. Where
+/// the kernel keeps no sandbox, the trees of the sides before are watched while a side runs. `times`: when the sides behind
+/// the first one run. Errors: the disk.
 pub(crate) fn confine(
     gate: &Gate,
     sides: &mut [(&mut Suite, &Tree)],
@@ -69,7 +70,7 @@ pub(crate) fn confine(
 }
 
 impl<'a> SideSuites<'a> {
-    /// Also gives the suite that says where artifacts and trees lie. Errors: the file is not there, or wrong.
+    /// Also gives the suite that defines where artifacts and trees lie. Errors: the file is not there, or wrong.
     pub(crate) fn new(request: &'a CommitsRequest, builtins: &'a [Benchmark]) -> Result<(Self, Suite)> {
         let config = request.run.selection.suite_path()?;
         let Some(file) = &request.suite_file else {
@@ -87,7 +88,7 @@ impl<'a> SideSuites<'a> {
         Ok((Self { request, builtins, config, common: Some(common) }, here))
     }
 
-    /// What the command line says of the rounds.
+    /// The flags of the rounds.
     pub(crate) fn rounds(&self) -> &RoundsRequest {
         &self.request.rounds
     }
@@ -133,8 +134,8 @@ impl<'a> SideSuites<'a> {
         Ok(())
     }
 
-    /// Takes one suite file for all of many commits: the one of a bisection that goes on, else the one that the request names, else
-    /// the tree's own, else the checkout's. Gives how the user calls it, and its text.
+    /// Takes one suite file for all of many commits: the one of a bisection that continues, else the one that the request
+    /// names, else the tree's own, else the checkout's. Gives how the user calls it, and its text.
     pub(crate) fn settle_on(
         &mut self,
         tree: &Tree,
@@ -154,7 +155,7 @@ impl<'a> SideSuites<'a> {
         Ok((shown, text))
     }
 
-    /// What the records of both sides say of their one file. Errors: a folder that no record can name.
+    /// The common suite file, as the records of both sides have it. Errors: a folder that no record can name.
     pub(crate) fn of_comparison(&self, base: &Tree) -> Result<Option<CommonSuite>> {
         let Some(common) = &self.common else { return Ok(None) };
         if let Some(before) = &common.before {
@@ -180,7 +181,7 @@ impl<'a> SideSuites<'a> {
     }
 
     /// The selected suite of one tree. `other`: the head's, which selects the base's: a benchmark that the base does not
-    /// have yet is no mistake. `audience`: the reader of the fault where a side has no suite at all.
+    /// have yet is not a mistake. `audience`: the reader of the fault where a side has no suite at all.
     pub(crate) fn of(&self, tree: &Tree, audience: Audience, other: Option<&Suite>) -> Result<Suite> {
         let loaded = match &self.common {
             Some(common) => {
@@ -272,13 +273,11 @@ impl<'a> SideSuites<'a> {
     }
 }
 
-/// The suite where no file says anything.
 fn unwritten(path: &Path) -> Suite {
     let source = Source::File { path: path.to_owned(), sha256: String::new() };
     Suite { run: RunOptions::default(), ..Suite::new("suite", source, Vec::new()) }
 }
 
-/// Whether this runs for a service instead of a person; GitHub, GitLab and most others set `CI`.
 fn in_a_job() -> bool {
     std::env::var_os("CI").is_some_and(|value| !value.is_empty() && value != "false")
         || std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true")

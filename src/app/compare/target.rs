@@ -8,7 +8,7 @@ use crate::model::{Fault, Result, near, shell_word};
 use crate::suite::words::advise;
 use crate::trees::{Unknown, names_revision, why_unknown};
 
-/// What the words of the command line mean.
+/// The meaning of the words of the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum CompareTarget {
     /// A range; `None` for the default one, or that of a comparison that is resumed.
@@ -70,7 +70,7 @@ impl RecordSides {
     }
 }
 
-/// Whether a word is a record's path and no name.
+/// True if a word is a record's path and no name.
 pub(crate) fn looks_like_a_record(text: &str) -> bool {
     text.contains('/') || text.ends_with(".json") || text.ends_with(".jsonl")
 }

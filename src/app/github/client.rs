@@ -17,7 +17,7 @@ pub(crate) fn client_of(slug: &Slug) -> Result<Client> {
     Ok(Client::new(&endpoint, slug, token()?.as_ref(), limits)?)
 }
 
-/// The client that a history needs; none for one that lies here.
+/// The client that a history needs; none for one that is here.
 pub(crate) fn client_for(address: &Address) -> Result<Option<Client>> {
     match address {
         Address::GitHub { slug, .. } => client_of(slug).map(Some),
@@ -25,7 +25,7 @@ pub(crate) fn client_for(address: &Address) -> Result<Option<Client>> {
     }
 }
 
-/// The token of this process: `GBENCH_TOKEN`, else `GITHUB_TOKEN`. Errors: what can be none.
+/// The token of this process: `GBENCH_TOKEN`, else `GITHUB_TOKEN`. Errors: it cannot be a token.
 pub(crate) fn token() -> Result<Option<Token>> {
     let given = ["GBENCH_TOKEN", "GITHUB_TOKEN"].into_iter().find_map(|name| Some((name, variable(name)?)));
     given.map(|(name, text)| Token::new(&text).map_err(|what| fault(name, what))).transpose()

@@ -34,7 +34,6 @@ pub(crate) fn runner_labels(text: &str) -> Result<Vec<String>> {
     }
 }
 
-/// Whether runners and artifacts alike may be called so.
 fn is_word(text: &str) -> bool {
     (1..=100).contains(&text.len())
         && !text.starts_with(['.', '-'])

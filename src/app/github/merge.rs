@@ -30,8 +30,8 @@ pub(crate) enum MergeResult {
     },
 }
 
-/// `parts`: folders of comparisons or runs, or folders that hold several. `expect`: their number. `measured`: how the measuring
-/// jobs ended, in GitHub's words. `fail_on`: empty for what the parts were told.
+/// `parts`: folders of comparisons or runs, or folders of several. `expect`: their number. `measured`: how the measuring
+/// jobs ended, in GitHub's words. `fail_on`: empty: as the parts have it.
 ///
 /// Errors: parts that do not belong together, or a folder that cannot be written.
 pub(crate) fn merge(
@@ -51,7 +51,7 @@ pub(crate) fn merge(
             let what = format!("`{name}` is what a merge wrote, and a merge takes the parts");
             return Err(Fault::at_path(part, what, "name the folders that it was made of"));
         }
-        // The output of an earlier merge among its own parts is no part.
+        // The output of an earlier merge among its own parts is not a part.
         found.merged.clear();
         runs.extend(found.runs.iter().map(|run| part.join(run)));
         contents.extend(found);
@@ -85,7 +85,7 @@ fn verdicts(
     let job_path = output.join("job.json");
     match &job {
         Some(job) => write_atomically(&job_path, &json_of(job)?)?,
-        // Of an earlier merge in the same folder.
+        // It was left by an earlier merge in the same folder.
         None => drop(std::fs::remove_file(job_path)),
     }
     let fail_on = if fail_on.is_empty() {

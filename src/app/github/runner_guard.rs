@@ -31,8 +31,8 @@ pub(crate) struct Installed {
     pub findings: Vec<AuditFinding>,
 }
 
-/// The hook of the runner. Whatever goes wrong is an error, and every error fails the job. The refusal stands, whatever
-/// becomes of the log: `log_failed` is told why a line could not be written.
+/// The hook of the runner. Whatever goes wrong is an error, and every error fails the job. The refusal is valid, whatever
+/// becomes of the log: `log_failed` is given why a line could not be written.
 pub(crate) fn hook(policy: &Path, log_failed: &mut dyn FnMut(&Fault)) -> Result<()> {
     let variable = |name: &str| std::env::var(name).ok();
     let policy = GuardPolicy::read(policy)?;
@@ -159,7 +159,7 @@ pub(crate) fn install(request: &InstallationRequest, allowed: &Allowed, force: b
     if !files.log.exists() {
         put(&files.log, "", 0o640)?;
         let (uid, gid) = user.ids();
-        // Only root may give a file away; if it could not, the findings say so.
+        // Only root may give a file away; if it could not, the findings record that.
         let _ = chown(&files.log, Some(uid), gid);
     }
     let findings = findings(&files, request.runner_env.as_deref(), &user);
@@ -175,7 +175,7 @@ pub(crate) fn audit(request: &InstallationRequest) -> Result<Vec<AuditFinding>> 
     Ok(findings(&request.files()?, request.runner_env.as_deref(), &request.user()?))
 }
 
-/// Whether a job may run, of which a file has a line NAME=VALUE for each variable.
+/// True if a job may run, of which a file has a line NAME=VALUE for each variable.
 pub(crate) fn try_job(request: &InstallationRequest, job: &Path) -> Result<()> {
     let text = std::fs::read_to_string(job).map_err(|error| {
         let next = "give a file with a line NAME=VALUE for each variable of the job";

@@ -28,7 +28,7 @@ pub(crate) fn of_untouched() -> Result<()> {
     answer("untouched", &BTreeMap::new())
 }
 
-/// The outputs that say what was found: the conclusion in a word, and rows by what became of them.
+/// The outputs with the result: the conclusion in a word, and rows by what became of them.
 pub(crate) fn answer(verdict: &str, counts: &BTreeMap<Verdict, u32>) -> Result<()> {
     let count = |verdict| counts.get(&verdict).copied().unwrap_or(0).to_string();
     set(&[

@@ -29,7 +29,7 @@ pub(super) fn mark(document: &mut TrendsDocument, stored: &Stored, folder: &Path
         let about: Vec<&LandedDecision> = decisions.iter().filter(of_series).collect();
         for change in series.changes.iter_mut().filter(|change| is_worse(change)) {
             let came = |decision: &&&LandedDecision| came_with(decision, change, repository.as_ref());
-            // The last word counts.
+            // The last decision applies.
             let last = about.iter().rfind(came);
             change.accepted =
                 last.filter(|it| it.decision.kind == DecisionKind::Accept).map(|it| V1AcceptedChange {
@@ -50,7 +50,7 @@ fn is_about(decision: &LandedDecision, series: &V1Series) -> bool {
         .any(|row| row.label == series.label && row.case == series.case && row.metric == series.metric)
 }
 
-/// Whether its pull request came to the branch within the commits of the change: `good..bad`, as git has it.
+/// True if its pull request came to the branch within the commits of the change: `good..bad`, as git has it.
 fn came_with(decision: &LandedDecision, change: &V1ChangePoint, repository: Option<&Repository>) -> bool {
     let Some(bad) = &change.bad else { return false };
     if decision.merged_as == *bad {

@@ -28,7 +28,7 @@ pub(crate) struct JobRun<'r> {
 pub(crate) enum TrendsOfJob<'r> {
     /// These cases and metrics, with the 30 runs before it.
     Rows(HashSet<(&'r CaseId, &'r str)>),
-    /// Of all that was judged, those in which something happened.
+    /// Those of the judged series in which something happened.
     Findings,
 }
 
@@ -94,7 +94,6 @@ pub(crate) fn trends_of_job(
     Ok(Some(document))
 }
 
-/// Whether something happened in it, of whatever kind.
 fn has_findings(series: &V1Series) -> bool {
     !series.changes.is_empty() || !series.withdrawn.is_empty() || series.drift.is_some()
 }

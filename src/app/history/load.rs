@@ -1,5 +1,5 @@
-//! The runs of a store, through a cache beside it: what is in the cache is not read again. The cache is never the truth: it is made
-//! anew wherever it does not fit, and nothing is lost without it.
+//! The runs of a store, through a cache next to it: what is in the cache is not read again. The cache is never the truth:
+//! it is made again wherever it does not fit, and nothing is lost without it.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,7 +13,7 @@ use crate::store::FrameFile;
 use crate::suite::Suite;
 use crate::trend::{CACHE_VERSION, Dictionary, RunPoints, SeriesFilter, TableBuilder, TrendRun, TrendTable};
 
-/// Runs of the cache that the store no longer has, beyond which it is made anew.
+/// Runs of the cache that the store no longer has, beyond which the cache is rebuilt.
 const MOST_STALE: usize = 1_000;
 
 pub(super) struct LoadedTrends {
@@ -25,7 +25,7 @@ pub(super) struct LoadedTrends {
     pub warnings: Vec<String>,
 }
 
-/// The cache of a store's runs, beside the trees and calibrations of the suite.
+/// The cache of a store's runs, next to the trees and calibrations of the suite.
 pub(super) fn cache_file(suite: &Suite, address: &Address) -> Result<FrameFile> {
     let folder = folder_of(suite, None)?;
     let digest = sha256_hex(address.to_string().as_bytes());
@@ -88,7 +88,7 @@ pub(super) fn load(
     }
     let kept = read.and_then(|read| {
         if stale > MOST_STALE.max(stored.len()) {
-            // The next reading makes it anew: what was read here builds on what was in it.
+            // The next reading makes it again: what was read here builds on what was in it.
             cache.discard()
         } else if frames.is_empty() {
             Ok(())

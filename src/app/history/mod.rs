@@ -61,7 +61,7 @@ pub(crate) struct HistoryRequest {
 }
 
 impl HistoryRequest {
-    /// Reads the history. Errors: no such store, a case or a metric that no run has, a time that is none.
+    /// Reads the history. Errors: no such store, a case or a metric that no run has, an invalid time.
     pub(crate) fn document(&self, builtins: &[Benchmark]) -> Result<TrendsDocument> {
         let [since, branch, label] = [&self.since, &self.branch, &self.label].map(Option::as_deref);
         let runs = RunSelection::new(since, branch, label, self.runs)?;
@@ -107,7 +107,8 @@ impl HistoryRequest {
         Ok(document)
     }
 
-    /// The store that is named, else the suite's; where that is a folder in which no record is kept, the branch that the workflows write.
+    /// The store that is named, else the suite's; where that is a folder in which no record is kept, the branch that the
+    /// workflows write.
     fn stored(&self, suite: &Suite) -> Result<(Rc<Stored>, Address)> {
         let stored = Stores::new(self.store.as_deref()).of(Some(suite))?;
         let address = |stored: &Stored| match stored {
@@ -216,7 +217,7 @@ fn unknown_name(source: &TrendSource<'_>, cache: &FrameFile, cases: &CaseSelecti
                 let benchmark = &series.id.case.benchmark;
                 text.split_once('[').is_some_and(|(of, _)| of == benchmark.as_str() || of == benchmark.name())
             };
-            // Of a benchmark that is there, what is meant is one of its cases.
+            // If the benchmark exists, one of its cases is meant.
             let cases: Vec<String> =
                 table.series.iter().filter(own).map(|series| series.id.case.to_string()).collect();
             let known = if cases.is_empty() { table.series.iter().map(name).collect() } else { cases };

@@ -18,7 +18,7 @@ pub(super) struct RunSelection<'r> {
 }
 
 impl<'r> RunSelection<'r> {
-    /// `start`: a date, a time, or how long ago. `newest`: 0 for all. Errors: a time that is none.
+    /// `start`: a date, a time, or how long ago. `newest`: 0 for all. Errors: an invalid time.
     pub(super) fn new(
         start: Option<&str>,
         branch: Option<&'r str>,
@@ -44,7 +44,7 @@ impl<'r> RunSelection<'r> {
             && self.label.is_none_or(|label| label == run.label)
     }
 
-    /// Whether a run of this id may have started in the time that is meant: most ids begin with their start.
+    /// True if a run of this id may have started in the time that is meant: most ids begin with their start.
     pub(super) fn may_take(&self, id: &str) -> bool {
         let Some(since) = &self.since else { return true };
         let since: String = since.chars().filter(|c| !"-:Z".contains(*c)).collect();
@@ -60,9 +60,9 @@ pub(super) struct CaseSelection<'r> {
 }
 
 impl<'r> CaseSelection<'r> {
-    /// Errors: an empty name, or what is no glob.
+    /// Errors: an empty name, or what is not a glob.
     pub(super) fn new(case: Option<&'r str>, metric: Option<&'r str>) -> Result<Self> {
-        // Parameters stand in brackets, which a glob would take for a choice of letters.
+        // Parameters are in brackets, which a glob would take for a choice of letters.
         let literal = |text: &str| {
             let letter = |c: char| match c {
                 '[' => "[[]".to_owned(),

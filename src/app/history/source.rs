@@ -52,7 +52,7 @@ impl<'s> TrendSource<'s> {
         }
     }
 
-    /// Whether the run at this place of [`TrendSource::runs`] may be wanted, as far as its name tells.
+    /// True if the run at this place of [`TrendSource::runs`] may be wanted, as far as its name shows.
     pub(super) fn may_take(&self, at: usize, runs: &RunSelection<'_>) -> bool {
         match self {
             Self::Folder(entries) => {
@@ -75,7 +75,7 @@ impl<'s> TrendSource<'s> {
         }
     }
 
-    /// Reads the run at this place of [`TrendSource::runs`]. `Ok(Err)`: it is none, and why.
+    /// Reads the run at this place of [`TrendSource::runs`]. `Ok(Err)`: why it is not a run.
     pub(super) fn read(&self, at: usize) -> Result<std::result::Result<(TrendRun, RunRecord), Fault>> {
         let read = match self {
             Self::Folder(entries) => of_folder(&entries[at]),

@@ -11,7 +11,7 @@ use crate::model::{Fault, Result};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
 #[strum(serialize_all = "snake_case", const_into_str)]
 pub enum DatedBy {
-    /// What stands in the file, alone.
+    /// The content of the file alone.
     #[default]
     Content,
     /// The date in the file's name: 2026-11-22, 20261122, 2026-11-22T03-15.
@@ -26,13 +26,14 @@ static DATE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(20\d\d)-?([01]\d)-?([0-3]\d)(?:T([0-2]\d)[:.-]?([0-5]\d)(?:[:.-]?([0-5]\d))?Z?)?").unwrap()
 });
 
-/// The one date in a file's name, as RFC 3339 in UTC with milliseconds; without a time, midnight. Errors: there is none, or several.
+/// The one date in a file's name, as RFC 3339 in UTC with milliseconds; without a time, midnight. Errors: there is none, or
+/// several.
 pub(super) fn date_in_name(path: &str) -> Result<String> {
     let name = Path::new(path).file_name().map_or(path.into(), |name| name.to_string_lossy());
     let digit_at =
         |at: Option<usize>| at.and_then(|at| name.as_bytes().get(at)).is_some_and(u8::is_ascii_digit);
     let mut dates = DATE.captures_iter(&name).filter_map(|found| {
-        // A part of a longer number is no date.
+        // A part of a longer number is not a date.
         let whole = found.get(0)?;
         if digit_at(whole.start().checked_sub(1)) || digit_at(Some(whole.end())) {
             return None;

@@ -55,7 +55,7 @@ pub(crate) fn load(path: &Path, options: &IngestOptions) -> Result<RunRecord> {
     load_files(&[path.to_owned()], options)
 }
 
-/// One record of several files, each a process of its own.
+/// One record of several files, each its own process.
 pub(crate) fn load_files(paths: &[PathBuf], options: &IngestOptions) -> Result<RunRecord> {
     if let Some(twice) =
         paths.iter().enumerate().find_map(|(at, path)| paths[..at].contains(path).then_some(path))
@@ -116,7 +116,7 @@ impl IngestOptions {
         }
     }
 
-    /// The options as flags for a shell, with a blank before each; what describes rows is told as the user wrote it.
+    /// The options as flags for a shell, with a blank before each; what describes rows is given as the user wrote it.
     pub(crate) fn flags(&self) -> String {
         let format = self.format.clone().filter(|format| format != AUTO);
         let flags = [("--input-format", format), ("--input-suite", self.suite.clone())];
@@ -127,7 +127,7 @@ impl IngestOptions {
         shell_flags(flags.into_iter().chain(units).chain(better).chain(given))
     }
 
-    /// Whether anything says how a file of another program is to be read.
+    /// True if anything says how a file of another program is to be read.
     pub(crate) fn says_how(&self) -> bool {
         self.described.is_some() || self.format.as_deref().is_some_and(|format| format != AUTO)
     }
@@ -140,7 +140,7 @@ fn format_names() -> Vec<&'static str> {
     names
 }
 
-/// Whether a path is a document of ours: the folder of a run, or a file that says so in its first lines.
+/// True if a path is a document of ours: the folder of a run, or a file that records that in its first lines.
 pub(crate) fn is_own(path: &Path, options: &IngestOptions) -> Result<bool> {
     if options.says_how() {
         return Ok(false);
@@ -157,7 +157,7 @@ pub(crate) fn is_own(path: &Path, options: &IngestOptions) -> Result<bool> {
     Ok(blank || memchr::memmem::find(&head, b"\"gbench-ci/").is_some() || !is_known(path)?)
 }
 
-/// Whether a format is certain for a file. What is none is left to the reader of records, whose words say what is wrong.
+/// True if a format is certain for a file. Other files are left to the reader of records, whose errors explain what is wrong.
 fn is_known(path: &Path) -> Result<bool> {
     let file = LoadedFile::read(path)?;
     Ok(!formats::recognised(&file.result()).is_empty())
@@ -173,7 +173,7 @@ fn files_in(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     for entry in std::fs::read_dir(folder)? {
         let path = entry?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        // What says which tests failed is no result of its own.
+        // The list of failed tests is not a separate result.
         let is_left_out = name.starts_with('.') || name == "pytest.xml";
         if path.is_file() && !is_left_out {
             files.push(path);
@@ -187,10 +187,8 @@ fn files_in(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
 const MAX_DEPTH: usize = 6;
 const MAX_FILES: usize = 100_000;
 
-/// Bytes of a file beside a result; a larger one is no part of it.
 const MAX_BESIDE: u64 = 256 << 20;
 
-/// Whether a folder as a whole is one result, as Criterion leaves it.
 fn is_result_folder(folder: &Path) -> bool {
     LoadedFile::folder(folder).is_ok_and(|file| !formats::recognised(&file.result()).is_empty())
 }
@@ -218,7 +216,6 @@ fn json_below(folder: &Path) -> std::io::Result<BTreeMap<String, Vec<u8>>> {
     Ok(files)
 }
 
-/// A file with what lies beside it.
 struct LoadedFile {
     /// As it was given.
     name: String,
@@ -248,7 +245,7 @@ impl LoadedFile {
         })
     }
 
-    /// A folder that is one result: it has no bytes of its own, and all files beside it.
+    /// A folder that is one result: it has no bytes itself, and all files next to it.
     fn folder(path: &Path) -> std::io::Result<Self> {
         let beside = json_below(path)?;
         let modified = std::fs::metadata(path)?.modified().unwrap_or(SystemTime::UNIX_EPOCH);
@@ -269,7 +266,8 @@ impl LoadedFile {
     }
 }
 
-/// What belongs to a file: parts of it in its folder, and the files of NVBench's folders of samples, such as `out.json-bin/0.bin`.
+/// Files that belong to a file: parts of it in its folder, and the files of NVBench's folders of samples, such as
+/// `out.json-bin/0.bin`.
 fn folders_beside(path: &Path, beside: &mut BTreeMap<String, Vec<u8>>) -> std::io::Result<()> {
     let (Some(parent), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) else {
         return Ok(());

@@ -26,7 +26,7 @@ pub(crate) struct IngestRequest {
     /// Files, and folders of files.
     pub files: Vec<PathBuf>,
     pub options: IngestOptions,
-    /// Every run in the files is one of its own, and not a process of one run.
+    /// Every run in the files is a separate one, and not a process of one run.
     pub each: Option<DatedBy>,
     pub keep: Keep,
 }
@@ -50,7 +50,7 @@ impl Default for Keep {
     }
 }
 
-/// What was read, and where it is.
+/// The records that were read, and their places.
 pub(crate) struct IngestedRecords {
     /// Oldest first.
     pub records: Vec<RunRecord>,
@@ -107,8 +107,8 @@ pub(crate) fn ingest(request: &IngestRequest, builtins: &[Benchmark]) -> Result<
     Ok(IngestedRecords { records, places, known })
 }
 
-/// Writes the folder of a run beside its place and moves it there whole, so that one that is killed leaves nothing in the way of the next.
-/// `false` where the run is there already.
+/// Writes the folder of a run next to its place and moves it there whole, so that one that is killed leaves nothing in the
+/// way of the next. `false` where the run is there already.
 fn keep_run(artifacts: &Path, root: &Path, record: &RunRecord) -> Result<bool> {
     let is_there = || root.join("results/record.json").is_file();
     if is_there() {

@@ -14,7 +14,7 @@ const OF_THE_BUILD: Option<&str> = option_env!("GBENCH_CI_ACTION");
 pub(crate) enum ActionRef {
     /// A commit of a repository, and in words which version that is.
     Pinned { slug: Slug, sha: Sha, version: Option<String> },
-    /// `./`, the tree at hand: for a project that holds the action itself. There is no report then: it checks out nothing.
+    /// `./`, the present tree: for a project that has the action itself. There is no report then: it checks out nothing.
     Here,
 }
 
@@ -33,7 +33,7 @@ impl ActionRef {
         text.parse().map_err(|what: String| fault(format!("--action {text}"), &what))
     }
 
-    /// Whether there are archives that the action may download, as far as the words behind the commit say so.
+    /// True if there are archives that the action may download, as far as the words behind the commit record that.
     pub(super) fn is_release(&self) -> bool {
         let Self::Pinned { version: Some(version), .. } = self else { return false };
         version.strip_prefix('v').unwrap_or(version).starts_with(|c: char| c.is_ascii_digit())

@@ -1,14 +1,14 @@
-//! What the benchmarks of a suite need on a runner: lines of shell for a step of the workflow. Each looks first whether it is there, so
-//! that a machine that is set up already runs none of them. What belongs to one side of a comparison, such as a virtual
-//! environment or `node_modules`, is made by the benchmark's own `build`.
+//! Dependencies of a suite's benchmarks on a runner: lines of shell for a step of the workflow. Each first looks whether it
+//! is installed, so that a machine that is set up already runs none of them. Parts of one side of a comparison, such as a
+//! virtual environment or `node_modules`, are made by the benchmark's own `build`.
 
 use std::collections::BTreeSet;
 
 use crate::adapters::{ALL, Harness, Language, Need};
 use crate::suite::Suite;
 
-/// Programs of languages and tools that a benchmark may require, and what installs each by the packages of Debian and Ubuntu. In the
-/// order of the step; those of harnesses follow, as their adapters say.
+/// Programs of languages and tools that a benchmark may require, and what installs each by the packages of Debian and
+/// Ubuntu. In the order of the step; those of harnesses follow, as their adapters say.
 const PROGRAMS: [(&str, &str); 16] = [
     ("cargo", "{ get rustup && rustup default stable; } # Rust"),
     ("c++", "get g++"),
@@ -28,7 +28,6 @@ const PROGRAMS: [(&str, &str); 16] = [
     ("mpirun", "get openmpi-bin"),
 ];
 
-/// What `get` is in the lines.
 const GET: &str =
     r#"get() { sudo apt-get update --quiet && sudo apt-get install --yes --no-install-recommends "$@"; }"#;
 

@@ -1,4 +1,4 @@
-//! A first suite file from what lies in a folder, and the workflows for GitHub Actions. Starts no child.
+//! A first suite file from what is in a folder, and the workflows for GitHub Actions. Starts no child.
 
 mod action_ref;
 mod dependencies;

@@ -1,4 +1,4 @@
-//! A first suite file from what lies in a folder.
+//! A first suite file from what is in a folder.
 
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;
@@ -26,7 +26,7 @@ pub(crate) struct PreparedSuite {
     pub suite: Suite,
     /// Some of its benchmarks are the user's own; else all are built in.
     pub has_own: bool,
-    /// What looks like a benchmark and was not understood, a sentence each.
+    /// Files that look like a benchmark and were not understood, a sentence each.
     pub unclear: Vec<String>,
     /// How many Python modules were found for entries of a layout, by the entry's name.
     pub modules: BTreeMap<String, String>,
@@ -34,7 +34,7 @@ pub(crate) struct PreparedSuite {
 }
 
 impl PreparedSuite {
-    /// All that looks like a benchmark beside the suite file, else the built-in members.
+    /// All that looks like a benchmark next to the suite file, else the built-in members.
     pub(crate) fn new(config: &Path, builtins: &[Benchmark]) -> Result<Self> {
         let folder = folder_of(config)?;
         let found = discover(&folder, &ignored_by_git(&folder));
@@ -94,7 +94,7 @@ fn write(path: &Path, text: &str, force: bool) -> Result<()> {
 fn compose(name: &str, found: &Discovery, builtins: &[Benchmark]) -> Result<String> {
     let of_builtin = |member: &Benchmark| {
         let Action::Builtin(name) = &member.action else { return None };
-        // Each has thresholds that fit its noise; a value of the file would stand above them.
+        // Each has thresholds that fit its noise; a value of the file would win over them.
         Some(context! { name => quote(name), description => plain(&member.description) })
     };
     let values = context! {
@@ -109,7 +109,6 @@ fn compose(name: &str, found: &Discovery, builtins: &[Benchmark]) -> Result<Stri
     rendered(TEMPLATE, ("{{", "}}"), values)
 }
 
-/// Whether its time is taken from outside, or printed by it.
 fn is_timed(entry: &Discovered) -> bool {
     entry.harness.is_none() && entry.python.is_none() && entry.cuda.is_none()
 }
@@ -149,7 +148,6 @@ fn pairs(found: &FoundSources) -> Vec<String> {
     placed(format!("extension = {}", quote(&found.extension)), &found.roots, &found.ignore)
 }
 
-/// Of a buffer of whole numbers.
 const INDICES: &str = "if these are indices, add range = [0, \"n\"]";
 
 /// The lines of a kernel's entry, behind its id.

@@ -1,4 +1,4 @@
-//! The workflow templates, and what is filled into them. The templates are workflows as they read on GitHub: a value stands
+//! The workflow templates, and what is filled into them. The templates are workflows as they read on GitHub: a value is
 //! between `[[` and `]]`, because GitHub has `{{` for itself, and a line that begins with `#?` is a statement of the template.
 //! Every action in them is pinned here, once.
 
@@ -16,7 +16,6 @@ const ACCEPT: &str = include_str!("templates/accept.yml");
 const NIGHTLY: &str = include_str!("templates/nightly.yml");
 const PAGES: &str = include_str!("templates/pages.yml");
 const BISECT: &str = include_str!("templates/bisect.yml");
-/// What a job is made of that builds gbench-ci without the right to write, for one that may not compile.
 const BUILD: &str = include_str!("templates/build.yml");
 
 const CHECKOUT: &str = "actions/checkout@de0fac2e4500dabe0009e67214ff5f5447ce83dd # v6.0.2";
@@ -27,7 +26,6 @@ const DEPLOY_PAGES: &str = "actions/deploy-pages@d6db90164ac5ed86f2b6aed7e0febac
 
 const BRACKETS: (&str, &str) = ("[[", "]]");
 
-/// The address of a repository's pages, unless it has a domain of its own.
 const PAGES_ADDRESS: &str =
     "https://${{ github.repository_owner }}.github.io/${{ github.event.repository.name }}/";
 
@@ -56,7 +54,7 @@ pub(super) fn workflows(request: &WorkflowsRequest, suite: &str) -> Result<Vec<(
         (".github/workflows/gbench-nightly.yml", NIGHTLY),
         (".github/workflows/gbench-bisect.yml", BISECT),
     ];
-    // From the tree at hand the action could only be had by a checkout, which a report must not do.
+    // The present tree's action needs a checkout, which a report must not do.
     if !matches!(request.action, ActionRef::Here) {
         files.push((".github/workflows/gbench-report.yml", REPORT));
         files.push((".github/workflows/gbench-accept.yml", ACCEPT));
@@ -150,7 +148,7 @@ fn word_as_yaml(word: &str) -> String {
     }
 }
 
-/// Labels that actionlint has to be told of: those that neither GitHub nor a runner's own set-up gives.
+/// Labels that actionlint does not know: those that neither GitHub nor a runner's own set-up gives.
 pub(super) fn own_labels(jobs: &[MeasuringJob]) -> Vec<String> {
     const GIVEN: [&str; 9] =
         ["self-hosted", "linux", "x64", "arm64", "arm", "windows", "macos", "ubuntu-latest", "ubuntu-slim"];
@@ -195,7 +193,7 @@ mod tests {
     }
 
     /// The project's own workflows are what its templates give, apart from the report: until there is a release to pin,
-    /// that one builds gbench-ci in a job of its own.
+    /// that one builds gbench-ci in its own job.
     #[test]
     fn the_projects_own_workflows_come_from_the_templates() {
         let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));

@@ -18,12 +18,12 @@ pub(crate) struct PreparedWorkflows {
     pub deeper: Option<String>,
     /// Paths from the root, and texts.
     files: Vec<(&'static str, String)>,
-    /// The labels that actionlint has to be told of.
+    /// The labels that actionlint does not know.
     own_labels: Vec<String>,
     pub next: NextSteps,
 }
 
-/// The state of actionlint's own file, which is never changed: it belongs to its owner.
+/// The state of actionlint's file, which is never changed: it belongs to the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ActionlintFile {
     Written,
@@ -32,8 +32,8 @@ pub(crate) enum ActionlintFile {
 }
 
 impl PreparedWorkflows {
-    /// `suite` is the suite file, in `folder`, which exists. `labels_assumed`: the labels of the runner were not given. Errors: a
-    /// workflow of other content is there already, and `force` is not given.
+    /// `suite` is the suite file, in `folder`, which exists. `labels_assumed`: the labels of the runner were not given.
+    /// Errors: a workflow of other content is there already, and `force` is not given.
     pub(crate) fn new(
         request: &WorkflowsRequest,
         labels_assumed: bool,

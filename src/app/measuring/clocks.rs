@@ -1,7 +1,8 @@
-//! Locked clocks around a measurement, as the gate's settings ask for them. They are given back where the value goes out of scope, by the guard
-//! where this process ends otherwise.
+//! Locked clocks around a measurement, as the gate's settings ask for them. They are given back where the value goes out of
+//! scope, by the guard where this process ends otherwise.
 //!
-//! Who may ask: the command line, and the suite file of the base, as for all of `[gate]`; a change asks for nothing. The environment does not.
+//! Who may ask: the command line, and the suite file of the base, as for all of `[gate]`; a change asks for nothing. The
+//! environment does not.
 
 use super::executor::own_binary;
 use crate::app::progress::Reporter;
@@ -12,9 +13,9 @@ use crate::suite::{Suite, is_each};
 /// Variable that hides GPUs from a CUDA program.
 const VISIBLE: &str = "CUDA_VISIBLE_DEVICES";
 
-/// Clocks that are locked, or were asked for in vain. Taken before the executor is made: the guard must not be adopted.
+/// Clocks that are locked, or could not be locked. Taken before the executor is made: the guard must not be adopted.
 pub(crate) struct HeldClocks {
-    /// `None`: nobody asked.
+    /// `None`: not requested.
     control: Option<ClockControl>,
     lock: Option<ClockLock>,
     reporter: Reporter,
@@ -42,7 +43,7 @@ impl HeldClocks {
     pub(crate) fn tell(&self, header: &mut RunRecord) {
         let Some(control) = &self.control else { return };
         if let Probe::Known(gpus) = &mut header.manifest.gpu {
-            // NVML tells of a lock only while a card is busy; of our own we know.
+            // NVML reports a lock only while a card is busy; our locks are known.
             for gpu in &mut gpus.devices {
                 let is_ours = |other: &&crate::model::ControlledGpu| gpu.uuid.known() == Some(&other.uuid);
                 if control.gpus.iter().find(is_ours).is_some_and(|other| other.is_locked(ClockDomain::Sm)) {
@@ -94,7 +95,7 @@ fn sentences(ClocksGivenBack { guard_was_gone, refused, reads }: &ClocksGivenBac
     notes
 }
 
-/// What the benchmarks may see: their own device, else what their environment says, else the gate's.
+/// GPUs that the benchmarks may see: their own device, else by their environment, else the gate's.
 fn visible(suites: &[&Suite]) -> Vec<String> {
     let own = std::env::var(VISIBLE).ok();
     let mut lists: Vec<String> = Vec::new();

@@ -1,4 +1,4 @@
-//! What starts the processes of a use case.
+//! Starts the processes of a use case.
 
 use std::path::{Path, PathBuf};
 
@@ -21,8 +21,8 @@ impl SessionMeans {
         Self::of(reporter, true)
     }
 
-    /// Means whose processes run beside those of others. What is left when a supervisor of it is killed cannot be told apart from the
-    /// others' processes: it is ended when those have ended.
+    /// Means whose processes run next to those of others. The orphans of a killed supervisor cannot be distinguished from the
+    /// others' processes: they are ended after those.
     pub(crate) fn beside(reporter: &Reporter) -> Result<Self> {
         Self::of(reporter, false)
     }

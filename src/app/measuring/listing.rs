@@ -9,8 +9,8 @@ use crate::model::{CutShort, Exit, Fault, Result, Side};
 use crate::run::{CaseLister, Observer, Progress};
 use crate::suite::{Benchmark, Suite, is_each};
 
-/// Lists the cases of every harness of suites that are measured together. Each has its side and the folder of its tree. What
-/// one side cannot list is taken from the other, so that it stands against something and says why it is not there.
+/// Lists the cases of every harness of suites that are measured together. Each has its side and the folder of its tree.
+/// Cases that one side cannot list are taken from the other, so that a row shows why they are missing.
 ///
 /// Errors: a selection that leaves no case; an interrupt.
 pub(crate) fn list_cases(
@@ -61,7 +61,6 @@ fn list_harnesses(sides: &mut [(&mut Suite, Option<Side>, &Path)], reporter: &Re
     Ok(())
 }
 
-/// Makes a case a GPU where a suite says `device = "each"`.
 fn spread_over_gpus(sides: &mut [(&mut Suite, Option<Side>, &Path)]) -> Result<()> {
     let benchmarks = sides.iter_mut().flat_map(|(suite, ..)| &mut suite.benchmarks);
     let mut asking = benchmarks.filter(|benchmark| is_each(&benchmark.settings.device.value)).peekable();

@@ -15,7 +15,7 @@ use crate::suite::{RunOptions, Suite};
 const INTERVAL: Duration = Duration::from_millis(200);
 /// Between two looks at who holds it.
 const NEWS: Duration = Duration::from_secs(2);
-/// Another gate holds the queue for a moment only: that is no reason to give up.
+/// Another gate has the queue for a moment only: that is not a reason to give up.
 const MOMENT: Duration = Duration::from_millis(500);
 
 /// A turn of this gate, for as long as it is kept.
@@ -26,8 +26,8 @@ pub(crate) struct MeasuringTurn {
 }
 
 impl MeasuringTurn {
-    /// Waits for the turn to measure these suites, and says for whom. Where no lock can be had, the turn is this gate's all the same, with a
-    /// warning: a folder's trouble must not keep anybody from measuring.
+    /// Waits for the turn to measure these suites, and says for whom. Where no lock can be had, the turn is this gate's all
+    /// the same, with a warning: a folder's trouble must not keep anybody from measuring.
     ///
     /// Errors: others measured for longer than `lock_wait` (exit code 5); an interrupt.
     pub(crate) fn take(suites: &[&Suite], reporter: &Reporter) -> Result<Self> {
@@ -57,7 +57,7 @@ impl MeasuringTurn {
             }
             Err(why) => return Ok(Self::warned(&why, reporter)),
         }
-        // What no other gate caused is no waiting.
+        // Time that no other gate caused is not waiting.
         let waited_seconds = Some(since.elapsed().as_secs_f64()).filter(|it| *it >= INTERVAL.as_secs_f64());
         let exclusive = ExclusiveUse { gpus, waited_seconds: waited_seconds.unwrap_or(0.0) };
         Ok(Self { _lock: Some(attempt.finish()), exclusive: Some(exclusive), warning: None })
@@ -135,7 +135,7 @@ fn interrupted(signal: i32) -> Fault {
     Fault::at("the measuring lock", what, "run again").exits(exit)
 }
 
-/// What the gate's own environment says of GPUs.
+/// The GPUs by the gate's own environment.
 pub(crate) struct GateGpus {
     visible: Option<String>,
     by_bus: bool,
@@ -152,7 +152,6 @@ impl GateGpus {
     }
 }
 
-/// What the suites need for themselves. The driver is asked only where that can free others of waiting.
 fn scope(suites: &[&Suite]) -> LockScope {
     let gate = GateGpus::read();
     let inherited = gate.inherited();

@@ -45,11 +45,10 @@ pub(crate) fn profile_regressions(
     Ok(true)
 }
 
-/// The cases of the worst regressed rows, each once. Rows stand in that order.
 fn worst_regressed(document: &VerdictDocument) -> Vec<&CaseId> {
     let mut cases: Vec<&CaseId> = Vec::new();
     for row in document.rows.iter().filter(|row| row.verdict == Verdict::Regressed) {
-        // Of a program its likeliest case.
+        // A program is represented by its likeliest case.
         let of_case = |name: &str| document.rows.iter().find(|row| row.case.to_string() == name);
         let case = row.likeliest().map_or(Some(row), of_case).map(|row| &row.case);
         if let Some(case) = case.filter(|case| !cases.contains(case) && cases.len() < MAX_PROFILED) {

@@ -29,7 +29,7 @@ use crate::store::ComparisonFolder;
 use crate::suite::plan::{Plan, RoundsPlan};
 use crate::suite::{Gate, ProfileOptions, Source, Suite};
 
-/// Runs one suite in the folder that it belongs to and writes its Markdown summary beside the record.
+/// Runs one suite in the folder that it belongs to and writes its Markdown summary next to the record.
 pub(crate) fn measure(suite: &Suite, reporter: &Reporter) -> Result<Finished> {
     measure_and_profile(suite, &ProfileOptions::default(), reporter)
 }
@@ -157,7 +157,7 @@ pub(crate) struct RoundsMeasuring<'a> {
     pub comparison: &'a Comparison,
     pub folder: &'a ComparisonFolder,
     pub turn: &'a MeasuringTurn,
-    /// Records to go on from; empty: from the beginning.
+    /// Records to continue from; empty: from the beginning.
     pub resume: Vec<RunRecord>,
 }
 
@@ -203,7 +203,6 @@ impl RoundsMeasuring<'_> {
     }
 }
 
-/// Refuses to go on with a comparison that was begun on a machine that differs in a strict field.
 fn same_machine(now: &RunRecord, before: &RunRecord, match_key: &BTreeMap<String, Strictness>) -> Result<()> {
     let [there, here] = [before, now].map(|record| machine_key(&record.manifest, match_key));
     match there.iter().find(|(field, value)| here.get(*field).is_some_and(|here| here != *value)) {

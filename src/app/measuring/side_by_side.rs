@@ -28,7 +28,8 @@ struct QueueMeans {
 }
 
 impl SideBySide {
-    /// Says what is measured at once, to the user and in the record. Errors: signals cannot be taken, or no temporary folder can be made.
+    /// Says what is measured at once, to the user and in the record. Errors: signals cannot be taken, or no temporary
+    /// folder can be made.
     pub(crate) fn of(
         suite: &Suite,
         plan: &Plan,

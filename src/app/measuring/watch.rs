@@ -1,5 +1,5 @@
-//! What watches the machine while a use case measures: before and after each process, at an interval where the run is monitored, and
-//! for a calm GPU before it.
+//! Watches the machine while a use case measures: before and after each process, at an interval where the run is monitored, and
+//! for an idle GPU before it.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -25,7 +25,7 @@ pub(crate) struct Watch {
     gpus: Option<BTreeSet<u32>>,
     /// Looks before and after each process, where the suite has not switched that off.
     looks: bool,
-    /// Degrees Celsius from which on a GPU is not calm.
+    /// Degrees Celsius from which on a GPU is not idle.
     max_temperature: Option<f64>,
     reporter: Reporter,
 }
@@ -61,8 +61,9 @@ impl Watch {
         self.conditions.as_mut().map(|conditions| conditions as &mut dyn ConditionsProbe)
     }
 
-    /// Watches the GPUs of one queue while other queues run, and shares the sampler with them. `uuids`: of its GPUs. From then on the
-    /// suite's own watch knows that processes of the run were on the GPUs before its first one. `None`: nothing is watched.
+    /// Watches the GPUs of one queue while other queues run, and shares the sampler with them. `uuids`: of its GPUs. From
+    /// then on the suite's own watch knows that processes of the run were on the GPUs before its first one. `None`: nothing
+    /// is watched.
     pub(crate) fn of_queue(&mut self, queue: &GpuQueue, uuids: Vec<String>) -> Option<HostConditions> {
         let own = self.conditions.as_mut()?;
         own.follows_others();
@@ -71,7 +72,8 @@ impl Watch {
         Some(here.sampled(own.sampler().cloned(), self.max_temperature, Some(queue.gpus.clone())))
     }
 
-    /// Waits, before anything is measured, for GPUs that are calm, where the suite refuses others. Errors: they are not; exit code 5.
+    /// Waits, before anything is measured, for GPUs that are idle, where the suite refuses others. Errors: they are not;
+    /// exit code 5.
     pub(crate) fn require_calm(&mut self, run: &RunOptions, executor: &mut dyn Executor) -> Result<()> {
         if run.busy_gpu.value != BusyGpu::Refuse {
             return Ok(());
@@ -108,7 +110,7 @@ impl Watch {
 }
 
 impl Drop for Watch {
-    /// What is measured is worth more than its timeline: one that is not whole is told, and nothing else comes of it.
+    /// The measurement is worth more than its timeline: an incomplete timeline is kept and is not an error.
     fn drop(&mut self) {
         // The thread that writes ends with it.
         self.conditions = None;
@@ -155,7 +157,6 @@ struct TimelineState {
     failed: Option<io::Error>,
 }
 
-/// What ends the array.
 const END: &str = "\n]\n";
 
 impl TimelineFile {

@@ -1,8 +1,8 @@
 //! `gbench-ci accept`: a command that a person wrote as a comment on a pull request.
 //!
-//! Of the event only the comment's number is read. What it says, who wrote it and what they may do, which pull request it stands
-//! on and what was measured of its head: all that GitHub is asked. The rows are judged again from the artifact of the run whose verdict
-//! was published, as the report does; nothing that the pull request wrote decides whether a row is accepted.
+//! Only the comment's number is read from the event. Its text, its author and their rights, its pull request and the
+//! measurements of its head: GitHub is asked for all of these. The rows are judged again from the artifact of the run whose
+//! verdict was published, as the report does; nothing that the pull request wrote decides whether a row is accepted.
 
 use std::time::SystemTime;
 
@@ -33,14 +33,14 @@ struct Decided {
     ledger: AcceptanceLedger,
     /// The commit with which the decisions were kept before.
     kept_at: Option<Sha>,
-    /// The verdict to publish anew, where the decision changes it.
+    /// The verdict to publish again, where the decision changes it.
     found: Option<(FoundInput, Recipients)>,
 }
 
 /// Carries out the command of an `issue_comment` event. `dry_run`: asks all the same, and only logs what would be answered.
 ///
-/// Errors: no such event, exit code 2; what GitHub does not answer or take, exit code 6. A command that is refused is answered, and no
-/// error.
+/// Errors: no such event, exit code 2; what GitHub does not answer or take, exit code 6. A command that is refused is
+/// answered, and no error.
 pub(crate) fn accept<'a>(
     request: &'a PublishRequest,
     context: Option<Context>,
@@ -235,7 +235,8 @@ fn seconds(time: SystemTime) -> u64 {
     time.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
-/// The names by which a command may mean a row: its case with or without the notes behind it, its benchmark, and any of them with the metric.
+/// The names by which a command may mean a row: its case with or without the notes behind it, its benchmark, and any of
+/// them with the metric.
 fn names_of(case: &CaseId, metric: &str) -> Vec<String> {
     let whole = case.to_string();
     let without_notes = whole.rsplit_once(" (").map(|(name, _)| name.to_owned());
@@ -296,11 +297,11 @@ fn revoked(
     if rows.is_empty() { Err("nothing stands accepted".into()) } else { Ok(rows) }
 }
 
-/// How often a job tells everything anew because other jobs have decided something meanwhile.
+/// How often a job tells everything again because other jobs have decided something meanwhile.
 const MOST_TELLINGS: usize = 4;
 
-/// Keeps what was decided, answers, and tells the verdict anew; again where another job has decided something meanwhile, which told
-/// its own before it could know of this one.
+/// Keeps what was decided, answers, and publishes the verdict again; once more if another job has decided something
+/// meanwhile, which published its own before it could know of this one.
 fn carry_out(
     target: &PublishTarget<'_>,
     comment: &WrittenComment,

@@ -5,7 +5,7 @@
 //! /gbench revoke [CASE...] [-- REASON]
 //! ```
 //!
-//! A CASE is a name as the report prints it, where `*` stands for anything, in quotes or backticks if it holds a blank. What comes after
+//! A CASE is a name as the report prints it, where `*` matches anything, in quotes or backticks if it has a blank. The text after
 //! ` -- ` up to the end of the comment is the reason.
 
 use crate::compare::DecisionKind;
@@ -33,7 +33,7 @@ pub(super) struct AcceptCommand {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct CasePattern(pub String);
 
-/// Reads a comment. `None`: it is no command. Inner error: what is wrong with it, a sentence without a period.
+/// Reads a comment. `None`: it is not a command. Inner error: what is wrong with it, a sentence without a period.
 pub(super) fn parse(body: &str) -> Option<Result<AcceptCommand, String>> {
     let rest = body.strip_prefix(PREFIX).filter(|rest| rest.starts_with([' ', '\t', '\r', '\n']))?;
     Some(read(rest))
@@ -94,7 +94,7 @@ fn words(text: &str) -> Result<(Vec<String>, Option<String>), String> {
 }
 
 impl CasePattern {
-    /// Whether it means a name.
+    /// True if it means a name.
     pub(super) fn fits(&self, name: &str) -> bool {
         let mut parts = self.0.split('*');
         let Some(rest) = name.strip_prefix(parts.next().unwrap_or_default()) else { return false };

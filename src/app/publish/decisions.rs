@@ -1,7 +1,8 @@
-//! What people have decided about the rows of a pull request, where it is kept, and what it makes of a verdict.
+//! The decisions about the rows of a pull request, where they are kept, and their effect on a verdict.
 //!
-//! The decisions are kept with a commit, in a check that only our own app can write. A comment of ours names the commit; what a comment
-//! says is not believed, since other workflows write comments under the same account, with text from anywhere.
+//! The decisions are kept with a commit, in a check that only our own app can write. A comment of ours names the commit;
+//! what a comment says is not believed, since other workflows write comments under the same account, with text from
+//! anywhere.
 
 use super::facts::shown;
 use super::recipients::Recipients;
@@ -14,7 +15,7 @@ use crate::github::{ApiResult, Sha, answers, kept, pulls};
 use crate::model::Result;
 use crate::report::github as render;
 
-/// The check that keeps the decisions. No gate can be called so: a name holds no colon.
+/// The check that keeps the decisions. No gate can be called so: a name has no colon.
 fn kept_under(gate: &str) -> String {
     format!("{gate}: accepted")
 }
@@ -24,12 +25,12 @@ pub(super) fn ledger(target: &PublishTarget<'_>, number: u64) -> ApiResult<(Acce
     let gate = &target.request.name;
     let (mut all, mut at, mut most) = (AcceptanceLedger::new(gate, number), None, 0);
     let mut heads = answers::kept_at(&target.client, number, gate, &target.me)?;
-    // Somebody may have removed our answer.
+    // A user may have removed our answer.
     let head = pulls::head_of(&target.client, number)?;
     heads.extend((!heads.contains(&head)).then_some(head));
     for head in heads {
         let documents = match kept::kept(&target.client, &kept_under(gate), &head, &target.me) {
-            // There is no such commit: somebody else's comment may name any.
+            // There is no such commit: a comment may name any.
             Err(refused) if matches!(refused.status(), Some(404 | 422)) => Vec::new(),
             documents => documents?,
         };
@@ -75,7 +76,7 @@ pub(super) fn keep(
     Ok(())
 }
 
-/// What was accepted of a verdict on a pull request. A token that may not look finds nothing, and everything counts.
+/// The accepted changes of a verdict on a pull request. A token without the right to read finds none, and every row applies.
 pub(super) fn applied(
     target: &PublishTarget<'_>,
     recipients: &Recipients,
@@ -93,7 +94,7 @@ pub(super) fn applied(
     }
 }
 
-/// Whether a verdict has a row that could be accepted.
+/// True if a verdict has a row that could be accepted.
 pub(super) fn is_any_acceptable(merged: &Merged) -> bool {
     let mut rows = merged.groups.iter().flat_map(|group| &group.verdict.rows);
     rows.any(|row| AcceptedFinding::of(row).is_some())

@@ -1,4 +1,4 @@
-//! `--dry-run`: the comment on standard output, and on standard error what else would be done. Nobody is asked.
+//! `--dry-run`: the comment on standard output, and on standard error what else would be done. It sends no request.
 
 use super::facts::publish_context;
 use super::input::{FoundInput, PublishInput, find_unless_ended};

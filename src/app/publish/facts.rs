@@ -1,4 +1,4 @@
-//! What the publishing side knows beside a verdict, for its texts.
+//! Facts of the publishing side about a verdict, for its texts.
 
 use super::input::PublishInput;
 use super::target::{PublishRequest, PublishTarget, run_url};
@@ -15,7 +15,7 @@ pub(super) fn shown(
     publish_context(target.request, Some(&target.context), input, unverified)
 }
 
-/// The publishing side beside the verdict. Of another workflow's job only what cannot mislead is taken: the policy is this
+/// The publishing side next to the verdict. Of another workflow's job only what cannot mislead is taken: the policy is this
 /// command line's, the links are ours.
 pub(super) fn publish_context(
     request: &PublishRequest,

@@ -26,7 +26,7 @@ pub(super) struct PublishInput {
     pub job: Option<Job>,
     /// Where the records may be.
     pub folder: Option<PathBuf>,
-    /// What the history shows of the rows, a document for each part that has one.
+    /// The trends of the rows, a document for each part that has one.
     pub trends: Vec<TrendsDocument>,
     /// Every part has one.
     pub has_all_trends: bool,
@@ -62,7 +62,7 @@ impl FoundInput {
         }
     }
 
-    /// Refuses what is about another commit: it must not stand on this one.
+    /// Refuses what is about another commit: it must not be published on this one.
     pub(super) fn is_about(&self, head: &Sha) -> Result<()> {
         let next = "measure the event's own head: `gbench-ci ci` does";
         let is_head = |commit: &str| commit.eq_ignore_ascii_case(head.as_str());
@@ -92,7 +92,7 @@ impl FoundInput {
 /// `no_verdict` received its exit code. A gate that failed early leaves no documents, and those of an earlier run on the
 /// same machine are not its answer.
 ///
-/// Errors: no document is there, or it is no verdict; `no_verdict` received the exit code before, if there is one.
+/// Errors: no document is there, or it is not a verdict; `no_verdict` received the exit code before, if there is one.
 pub(super) fn find_unless_ended(
     request: &PublishRequest,
     builtins: &[Benchmark],
@@ -107,7 +107,7 @@ pub(super) fn find_unless_ended(
     }
 }
 
-/// Reads what a path names, or the latest comparison. Errors: nothing is there, or it is no verdict.
+/// Reads what a path names, or the latest comparison. Errors: nothing is there, or it is not a verdict.
 pub(super) fn find(
     what: Option<&Path>,
     request: &PublishRequest,

@@ -1,4 +1,4 @@
-//! What was accepted in the pull requests that came to the default branch between the two commits of a run. GitHub says which
+//! Changes accepted in the pull requests that came to the default branch between the two commits of a run. GitHub knows which
 //! these are: a commit's message could name any.
 
 use super::decisions;
@@ -14,18 +14,18 @@ use crate::model::Result;
 /// Pull requests of one run whose decisions are looked up: each costs a request or two.
 const MAX_PULLS: usize = 60;
 
-/// What people have decided about the changes between base and head.
+/// The decisions about the changes between base and head.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Landed {
-    /// What it makes of the verdict.
+    /// Their effect on the verdict.
     pub applied: AppliedAcceptances,
     /// For the history.
     pub decisions: Vec<LandedDecision>,
 }
 
-/// Asks GitHub. What it does not show is not accepted, and the log says why.
+/// Asks GitHub. A change that it does not show is not accepted, and the log records why.
 pub(super) fn of_run(target: &PublishTarget<'_>, merged: &Merged) -> Result<Landed> {
-    // What was accepted of rows that are green again is for the history alone.
+    // Accepted rows that are green again matter for the history alone.
     if target.request.history.is_none() && !decisions::is_any_acceptable(merged) {
         return Ok(Landed::default());
     }
@@ -88,7 +88,7 @@ fn commits_of(group: &Group) -> Option<(Sha, Sha)> {
     (base != head).then_some((base, head))
 }
 
-/// The decisions that a history keeps: those that stand, and those that take one back after the merge.
+/// The decisions that a history keeps: those in force, and those that take one back after the merge.
 fn landed(pull: &MergedPull, ledger: &AcceptanceLedger) -> Vec<LandedDecision> {
     let standing = ledger.standing();
     let stands = |decision: &AcceptanceDecision| match decision.kind {

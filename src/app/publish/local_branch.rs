@@ -84,7 +84,7 @@ mod tests {
         for branch in branches {
             repository.reference(&format!("refs/heads/{branch}"), commit, true, "made").unwrap();
         }
-        // What the machine is set to must not decide here.
+        // The machine's configuration must not decide here.
         repository.config().unwrap().set_str("init.defaultBranch", configured.unwrap_or("none")).unwrap();
         (folder, repository, commit.to_string())
     }

@@ -29,7 +29,7 @@ use input::{FoundInput, find, find_unless_ended};
 use recipients::Recipients;
 use target::PublishTarget;
 
-/// Refuses what can be told wrong before anything is sent: what comes last must not fail for a typing mistake.
+/// Refuses what can be recognised as wrong before anything is sent: the last step must not fail for a typing mistake.
 pub(crate) fn check(request: &PublishRequest) -> Result<()> {
     refuse_contradiction(&request.fail_on)?;
     request.history.as_deref().map(history_of).transpose()?;
@@ -65,7 +65,7 @@ pub(crate) fn publish<'a>(
 
 /// After the job that measured, or a part of it.
 fn for_job(target: &PublishTarget<'_>, builtins: &[Benchmark]) -> Result<()> {
-    // There is no verdict, and whoever waits for one has to hear it: no check stays in progress for ever.
+    // Without a verdict the check has to end, too: none stays in progress.
     let no_verdict = |code| {
         let ended = no_verdict::of_code(code);
         pull_request::without_verdict(target, &ended, &Recipients::of_event(target)?)?;

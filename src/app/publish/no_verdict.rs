@@ -1,4 +1,4 @@
-//! Checks that end without a verdict: never green, and never in progress for ever.
+//! Checks that end without a verdict: never green, and never left in progress.
 
 use crate::github::WorkflowRun;
 use crate::github::checks::CheckConclusion::{self, ActionRequired, Cancelled, Failure};
@@ -34,7 +34,7 @@ pub(super) fn of_code(code: u8) -> NoVerdict {
     }
 }
 
-/// A fork's pull request where forks are not measured: nothing failed, and a maintainer has to act before it may go on.
+/// A fork's pull request where forks are not measured: nothing failed, and a maintainer has to act before it may continue.
 pub(super) fn of_fork() -> NoVerdict {
     NoVerdict::new(
         ActionRequired,

@@ -19,7 +19,7 @@ use crate::report::github::{self as render, CheckPage, CheckState, PublishContex
 /// Bytes of all artifacts of one run, packed.
 const MAX_BYTES: usize = 64 << 20;
 
-/// Times that a verdict is told anew because somebody has decided about it meanwhile.
+/// Times that a verdict is given again because a user has decided about it meanwhile.
 const DECISIONS_MEANWHILE: u32 = 3;
 
 /// Artifacts of one run that are looked at: no matrix has more jobs.
@@ -52,7 +52,7 @@ pub(super) fn for_run(target: &PublishTarget<'_>, run: &WorkflowRun) -> Result<(
         WorkflowEvent::PullRequest => {
             pulls::of_run(&target.client, run)?.map(|found| Recipients::of_run(&found))
         }
-        // A merge queue has a commit to mark and nobody to tell.
+        // A merge queue has a commit to mark and no author to tell.
         _ => pulls::confirmed(&target.client, run)?.map(|()| Recipients::of_queue(&run.head_branch)),
     };
     let recipients = match found {
@@ -110,7 +110,7 @@ pub(super) fn fetched(
         left = left.saturating_sub(bytes.len());
         contents.extend(read_artifact(&artifact.name, &bytes)?);
     }
-    // The parts are merged anew here, out of its parts, and held to how the run ended.
+    // The parts are merged again here, out of its parts, and held to how the run ended.
     contents.merged.clear();
     let mut found = FoundInput::new(contents, target.request.expect, run.conclusion.as_deref(), None)?;
     if let Some(FoundInput::Verdict(input)) = &mut found {
@@ -119,8 +119,8 @@ pub(super) fn fetched(
     Ok(found)
 }
 
-/// Says what was found: in the summary, in the outputs of the step, as checks and as comments. What people have accepted of it
-/// is asked for first, and once more in the end: somebody may have decided meanwhile.
+/// Publishes the result: in the summary, in the outputs of the step, as checks and as comments. Accepted changes
+/// are asked for first, and once more in the end: a user may have decided meanwhile.
 pub(super) fn tell(
     target: &PublishTarget<'_>,
     found: &FoundInput,
@@ -148,7 +148,7 @@ pub(super) fn tell(
     }
 }
 
-/// That nothing was measured: the check says so, and a comment that is there, which would else speak of another commit.
+/// That nothing was measured: the check records that, and a comment that is there, which would else speak of another commit.
 fn tell_untouched(target: &PublishTarget<'_>, untouched: &Untouched, recipients: &Recipients) -> Result<()> {
     let shown = shown(target, None, false);
     summarize(target, &render::untouched(untouched, &shown, ""))?;
@@ -279,15 +279,15 @@ fn comment(target: &PublishTarget<'_>, number: u64, check: &str, content: &Comme
     target.log(&format!("comment on #{number}: {what}"))
 }
 
-/// Whether it deserves a comment: all but plain green of benchmarks that both sides define alike.
+/// True if it deserves a comment: all but plain green of benchmarks that both sides define alike.
 pub(super) fn should_comment(merged: &Merged) -> bool {
     let improved = merged.counts.get(&Verdict::Improved).is_some_and(|count| *count > 0);
     let mut warnings = merged.groups.iter().flat_map(|group| &group.verdict.warning_codes);
     merged.conclusion != Conclusion::Pass || improved || warnings.any(Warning::is_of_definitions)
 }
 
-/// A check that ends without a verdict. What a comment said before is about another run, and must not stand there as the
-/// answer to this one; where there is no comment, the check says enough.
+/// A check that ends without a verdict. An earlier comment is about another run, and must not remain as the
+/// answer to this one; where there is no comment, the check records enough.
 pub(super) fn without_verdict(
     target: &PublishTarget<'_>,
     ended: &NoVerdict,
@@ -319,7 +319,7 @@ fn output(check: CheckPage) -> CheckOutput {
     }
 }
 
-/// A finished check that is still in progress would be a lie: it counts as failed. Green that is not verified here is no
+/// A finished check that is still in progress would be a lie: it counts as failed. Green that is not verified here is not
 /// green.
 fn end_of(check: CheckPage, unverified: bool) -> CheckEnd {
     let conclusion = match check.state {

@@ -1,5 +1,5 @@
-//! The runs before a pull request's head, for the comment's table of its changed rows. The job that measures has no history in its
-//! checkout, and this side does not need its word for it.
+//! The runs before a pull request's head, for the comment's table of its changed rows. The job that measures has no history
+//! in its checkout, and this side does not need its word for it.
 
 use std::borrow::Cow;
 

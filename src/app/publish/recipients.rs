@@ -1,5 +1,5 @@
 //! For whom a verdict is. A check is a commit's, and one branch may be the head of several pull requests: each of them then has
-//! a check of its own, and the one that branch protection asks for says the gravest of them all.
+//! its own check, and the one that branch protection asks for says the most severe of them all.
 
 use super::target::{PublishTarget, unpublished};
 use crate::github::checks::{self, CheckConclusion, CheckOutput, CheckReport, CheckStatus, Reported};
@@ -43,7 +43,8 @@ impl Recipients {
         Self { told: all.clone(), all, queued: None }
     }
 
-    /// Of a merge queue's commit, by the branch that GitHub made for it: `gh-readonly-queue/main/pr-7-0123abcd`.
+    /// The pull request of a merge queue's commit, by the branch that GitHub made for it:
+    /// `gh-readonly-queue/main/pr-7-0123abcd`.
     pub(super) fn of_queue(branch: &str) -> Self {
         let last = branch.strip_prefix("gh-readonly-queue/").and_then(|rest| rest.rsplit('/').next());
         let number = last.and_then(|last| last.strip_prefix("pr-")?.split('-').next()?.parse().ok());
@@ -64,7 +65,7 @@ impl Recipients {
         }
     }
 
-    /// The one of several that the measuring job names. All of them are the same branch and commit, so whoever wrote that
+    /// The one of several that the measuring job names. All of them are the same branch and commit, so that the author of that
     /// job's file is in all of them anyway. `None`: it names none of them.
     pub(super) fn narrowed(&self, named: Option<u64>) -> Option<Self> {
         match self.all.as_slice() {
@@ -94,7 +95,7 @@ impl Recipients {
     }
 }
 
-/// No gate can be called so: a name holds no `#`.
+/// No gate can be called so: a name has no `#`.
 fn own_name(name: &str, number: u64) -> String {
     format!("{name} #{number}")
 }
@@ -104,7 +105,8 @@ pub(super) struct CheckEnd {
     pub output: CheckOutput,
 }
 
-/// Ends the check of this name, and gives the pull requests that may still be told: of the others a later run speaks.
+/// Ends the check of this name, and gives the pull requests that may still be commented on: a later run has taken over the
+/// others.
 pub(super) fn conclude(
     target: &PublishTarget<'_>,
     name: &str,
@@ -204,7 +206,7 @@ pub(super) fn where_reported(reported: &Reported, head: &Sha) -> String {
     }
 }
 
-/// Whether a later run has spoken for a pull request since.
+/// True if a later run has spoken for a pull request since.
 pub(super) fn is_overtaken(target: &PublishTarget<'_>, name: &str) -> ApiResult<bool> {
     let stand = checks::stand(&target.client, name, &target.context.head)?;
     Ok(stand.is_some_and(|stand| stand.run > target.run()))

@@ -30,7 +30,7 @@ pub(super) fn carry_out(target: &PublishTarget<'_>, input: &PublishInput, landed
         return Ok(());
     }
     only_default_branch(&target.context)?;
-    // The issue first: it is waited for, and a record that cannot be stored is no reason to be silent.
+    // The issue first: it is waited for, and a record that cannot be stored is not a reason to be silent.
     let told = if request.issue {
         issue(target, input, landed).and_then(|()| trends::issue(target, input))
     } else {
@@ -69,7 +69,7 @@ pub(super) fn only_default_branch(context: &Context) -> Result<()> {
     Err(unpublished("issue and history", what, next))
 }
 
-/// Whether an issue is to be open. `Err`: why it is left as it is, since nothing new is known of what it is about.
+/// True if an issue is to be open. `Err`: why it is left as it is, since nothing new is known of what it is about.
 pub(super) fn is_open(input: &PublishInput, landed: &Landed) -> std::result::Result<bool, &'static str> {
     let merged = &landed.applied.settled(&input.merged);
     // A commit against itself is how a maintainer accepts it; green against another chosen one says little.
@@ -104,7 +104,7 @@ fn issue(target: &PublishTarget<'_>, input: &PublishInput, landed: &Landed) -> R
 }
 
 /// Why a green night does not close the open issue: the history begins after the issue was opened, so that it was lost, or
-/// begun anew, in between. What this night was judged against may be as slow as what the issue is about. Only a maintainer who
+/// begun again, in between. The base of this night may be as slow as the commit that the issue is about. Only a maintainer who
 /// accepts the commit can say that it is not.
 fn unproven(target: &PublishTarget<'_>, input: &PublishInput) -> Result<Option<&'static str>> {
     let accepts = input.job.as_ref().is_some_and(|job| job.base.by_hand);
@@ -188,7 +188,7 @@ pub(super) fn append(
             continue;
         }
         let appended = match history.append_with(entry, &beside) {
-            // A run that measured nothing is no past; the others of the night are.
+            // A run that measured nothing is not a past; the others of the night are.
             Err(fault) if fault.exit == Exit::Failed => {
                 log(&format!("history {address}: {} is not kept: {}", entry.run_id, fault.what))?;
                 continue;
@@ -201,7 +201,6 @@ pub(super) fn append(
     Ok(())
 }
 
-/// The decisions as files. What was taken back before it came into the history never was in it.
 fn beside(history: &HistoryBranch<'_>, landed: &Landed) -> Result<Vec<BesideFile>> {
     let is_revoked = |decision: &LandedDecision| decision.decision.kind == DecisionKind::Revoke;
     let there = if landed.decisions.iter().any(is_revoked) { history.accepted()? } else { Vec::new() };

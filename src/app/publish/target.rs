@@ -12,7 +12,7 @@ use crate::model::{Exit, Fault, Result};
 /// Takes lines for the log of the job.
 pub(crate) type Log<'a> = dyn FnMut(&str) -> Result<()> + 'a;
 
-/// The flags of `publish`, which say more of each.
+/// The flags of `publish`.
 #[derive(Clone, Debug)]
 pub(crate) struct PublishRequest {
     /// A comparison's folder, a verdict, or the folder of a merge; `None`: the latest comparison.
@@ -24,7 +24,7 @@ pub(crate) struct PublishRequest {
     pub name: String,
     /// Machine of a matrix; empty for the only one.
     pub label: String,
-    /// Empty: what the measuring job was told.
+    /// Empty: as the measuring job has it.
     pub fail_on: Vec<FailOn>,
     pub allow_forks: bool,
     pub expect: Option<u32>,
@@ -96,8 +96,8 @@ pub(super) fn run_url(context: &Context) -> Option<String> {
 }
 
 /// The name of the check of one machine, and of all where there is no label. Branch protection knows a check by its name, so
-/// it holds nothing that changes. A run that no pull request started answers another question about the same commit, and has
-/// a check of its own.
+/// it has nothing that changes. A run that no pull request started answers another question about the same commit, and has
+/// its own check.
 pub(super) fn check_name(context: Option<&Context>, name: &str, label: &str) -> String {
     let name = match context.map(|context| &context.event) {
         None | Some(WorkflowEvent::PullRequest | WorkflowEvent::MergeGroup | WorkflowEvent::WorkflowRun) => {
@@ -108,7 +108,7 @@ pub(super) fn check_name(context: Option<&Context>, name: &str, label: &str) -> 
     if label.is_empty() { name } else { format!("{name} / {label}") }
 }
 
-/// A name that can stand in a marker, in a check and in a branch's protection.
+/// A name that is allowed in a marker, in a check and in a branch's protection.
 pub(crate) fn gate_name(text: &str) -> std::result::Result<String, String> {
     let plain = |c: char| c.is_ascii_alphanumeric() || " _-.+/()".contains(c);
     let text = text.trim();

@@ -1,4 +1,4 @@
-//! The issue of what the history shows: open while a lasting change for the worse or a drift stands that nobody accepted or put
+//! The issue of what the history shows: open while a lasting change for the worse or a drift exists that was not accepted or put
 //! aside.
 
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,6 @@ use crate::trend::{OpenTrends, ToldTrend};
 /// Findings that are remembered of each kind: with their dates they fit into what the issue leaves for them.
 const MOST: usize = 60;
 
-/// The end of the issue, by which the next run knows what it told.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct TrendsState {
@@ -55,7 +54,6 @@ pub(super) fn issue(target: &PublishTarget<'_>, input: &PublishInput) -> Result<
     target.log(&format!("trends: {done}"))
 }
 
-/// What one run alone shows is for the log.
 fn tell_unconfirmed(target: &PublishTarget<'_>, open: &OpenTrends<'_>) -> Result<()> {
     for (found, what) in [
         (&open.unconfirmed, "a lasting change for the worse, new with this run and not confirmed yet"),

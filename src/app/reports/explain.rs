@@ -33,7 +33,7 @@ pub(crate) struct ExplainRequest {
 
 pub(crate) enum Explanation {
     Verdict(Box<ExplainedVerdict>),
-    /// Of several machines those that have the case, each with its label.
+    /// Those of several machines that have the case, each with its label.
     Machines {
         machines: usize,
         verdicts: Vec<(String, ExplainedVerdict)>,

@@ -1,4 +1,4 @@
-//! Where `run --export` writes: a path in which the run's own names may stand, so that many runs fill one folder.
+//! Where `run --export` writes: a path that may contain the run's own names, so that many runs fill one folder.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! What is written about stored results: verdict files, explanations, exports, the site.
+//! Documents about stored results: verdict files, explanations, exports, the site.
 
 pub(crate) mod explain;
 pub(crate) mod export;

@@ -1,4 +1,4 @@
-//! A verdict from its records alone, compared with the one that is stored beside them.
+//! A verdict from its records alone, compared with the one that is stored next to them.
 
 use std::path::Path;
 
@@ -12,11 +12,10 @@ use crate::report::{Format, Style};
 /// Differences between two verdicts that are named.
 const MAX_NAMED: usize = 5;
 
-/// What a version says of its figures: another version may say it otherwise, and no verdict depends on it.
+/// Texts about figures: another version may word them differently, and no verdict depends on them.
 const PROSE: [&str; 9] =
     ["sentence", "reason", "why", "next", "advice", "warnings", "warning_codes", "reproduce", "replays"];
 
-/// Figures beside the others that earlier versions did not write.
 const ADDED: [&str; 2] = ["change_centre", "pair"];
 
 /// How far the replayed verdict agrees with the stored one.

@@ -34,7 +34,7 @@ pub(crate) struct SiteRequest {
     pub title: Option<String>,
     /// A sentence for every page; empty for none.
     pub note: String,
-    /// Whose commits are linked; absent: that of the job, if this is one.
+    /// The repository of the linked commits; absent: that of the job, if there is one.
     pub repository: Option<String>,
 }
 
@@ -47,7 +47,7 @@ pub(crate) struct WrittenSite {
     pub warnings: Vec<String>,
 }
 
-/// Writes the site. What an earlier call wrote there and this one does not is removed; nothing else is touched.
+/// Writes the site. Files that only an earlier call wrote are removed; nothing else is touched.
 ///
 /// Errors: no such history or comparison; a folder that holds something else, or cannot be written.
 pub(crate) fn write_site(request: &SiteRequest, builtins: &[Benchmark]) -> Result<WrittenSite> {
@@ -75,7 +75,7 @@ pub(crate) fn write_site(request: &SiteRequest, builtins: &[Benchmark]) -> Resul
     Ok(WrittenSite { folder: request.output.clone(), cases, comparisons: comparisons.len(), warnings })
 }
 
-/// A verdict as a page that stands alone. `comparison`: the folder of its rounds, which are drawn; `None` of two records. Errors: it
+/// A verdict as a single page. `comparison`: the folder of its rounds, which are drawn; `None` of two records. Errors: it
 /// cannot be written, or the rounds cannot be read.
 pub(crate) fn write_verdict_page(
     document: &VerdictDocument,
@@ -121,7 +121,7 @@ fn repository(named: Option<&str>) -> Result<String> {
     Ok(slug.map_or_else(String::new, |slug| format!("{}/{slug}", server.trim_end_matches('/'))))
 }
 
-/// The pages of the comparisons that are named, or of the newest that lie here. What lies here and cannot be read is passed over.
+/// The pages of the named comparisons, or of the newest in the artifacts. Unreadable ones are skipped.
 fn comparisons(request: &SiteRequest, builtins: &[Benchmark]) -> Result<(Vec<ComparisonPage>, Vec<String>)> {
     let artifacts =
         ArtifactsRequest { config: request.history.config.clone(), artifacts: request.artifacts.clone() };

@@ -1,4 +1,4 @@
-//! A verdict as bytes and as files: the formats of a report folder, and a release baseline's beside the first verdict's.
+//! A verdict as bytes and as files: the formats of a report folder, and a release baseline's next to the first verdict's.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -52,7 +52,7 @@ pub(crate) fn write_reports(prefix: &str, document: &VerdictDocument, folder: &P
     Ok(())
 }
 
-/// The file of the release baseline beside one of the first verdict: `out/verdict.json` -> `out/anchor.verdict.json`.
+/// The file of the release baseline next to one of the first verdict: `out/verdict.json` -> `out/anchor.verdict.json`.
 pub(crate) fn anchor_beside(path: &Path) -> PathBuf {
     let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     path.with_file_name(format!("{ANCHOR_PREFIX}{name}"))

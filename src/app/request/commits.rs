@@ -37,7 +37,7 @@ pub(crate) enum Audience {
     Person,
     /// It has named its base and why.
     Job,
-    /// A job about a pull request, whose base nobody can choose.
+    /// A job about a pull request, whose base the author cannot choose.
     PullRequest,
 }
 

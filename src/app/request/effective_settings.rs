@@ -12,7 +12,7 @@ pub(crate) fn suite_wide(run: &RunOptions, gate: &Gate, profile: &ProfileOptions
         rows.into_iter().map(move |(key, shown)| (format!("{table}.{key}"), shown))
     };
     let mut rows: BTreeMap<String, Shown> = tables.into_iter().flat_map(named).collect();
-    // No key of a suite file: it is told where a flag set it.
+    // No key of a suite file: it is given where a flag set it.
     if run.jobs.value > 1 {
         rows.insert("run.jobs".into(), run.jobs.shown(run.jobs.value));
     }

@@ -1,4 +1,4 @@
-//! The flags of a measuring job in its `job.json`: what a reader types beside the two commits to measure the same.
+//! The flags of a measuring job in its `job.json`: what a reader types next to the two commits to measure the same.
 
 use std::path::Path;
 
@@ -8,7 +8,6 @@ use crate::app::paths::below_current_folder;
 use crate::model::{is_unseen, shell_word};
 use crate::suite::FILE_NAME;
 
-/// Flags that choose what is measured and how, and may stand in a `job.json`; those without a value.
 const OF_A_JOB: [&str; 19] = [
     "--config",
     "--benchmark",
@@ -35,8 +34,8 @@ const WITHOUT_VALUE: [&str; 3] = ["--cold-start", "--reproducible", "--check-det
 /// Bytes of all flags of a job that are shown.
 const MAX_SHOWN: usize = 1000;
 
-/// The flags of a job in words for its `job.json`: a reader types them beside the two commits. The shard stands there
-/// by itself, and the usual suite file needs no word.
+/// The flags of a job in words for its `job.json`: a reader types them next to the two commits. The shard is
+/// listed there separately, and the usual suite file is not named.
 pub(crate) fn job_flags(
     RunRequest { selection, settings, .. }: &RunRequest,
     profile: &ProfileRequest,
@@ -51,7 +50,7 @@ pub(crate) fn job_flags(
     config.into_iter().chain(given).chain(bare).collect()
 }
 
-/// Whether a word of an untrusted `job.json` is one of [`job_flags`].
+/// True if a word of an untrusted `job.json` is one of [`job_flags`].
 pub(crate) fn is_job_flag(word: &str) -> bool {
     let (flag, value) = word.split_once('=').unwrap_or((word, ""));
     let known = if value.is_empty() { WITHOUT_VALUE.contains(&word) } else { OF_A_JOB.contains(&flag) };

@@ -45,12 +45,11 @@ impl SettingsRequest {
 pub(crate) struct OutputRequest {
     /// Folder for run folders, from the current one.
     pub artifacts: Option<PathBuf>,
-    /// What else flags have set; the file of the samples is from the current folder.
+    /// Other settings of flags; the file of the samples is from the current folder.
     pub run: RunOptions,
 }
 
 impl OutputRequest {
-    /// The flags that say how the machine is sampled, each with its value where it takes one.
     fn monitor_flags(&self) -> impl Iterator<Item = (&'static str, Option<String>)> {
         let RunOptions { monitor, monitor_interval, monitor_output, .. } = &self.run;
         let interval = monitor_interval.value.map(|it| ("--monitor-interval", Some(format_duration(it))));
@@ -62,7 +61,7 @@ impl OutputRequest {
         bare.into_iter().chain(interval).chain(output)
     }
 
-    /// The flags that say how the machine is watched and waited for, for a shell, with a blank before each.
+    /// The flags of monitoring and of waiting, for a shell, with a blank before each.
     pub(crate) fn watch_flags(&self) -> String {
         let wait = self.run.lock_wait.given().map(|it| ("--lock-wait", Some(format_duration(*it))));
         let no_lock = self.run.lock.given().map(|_| ("--no-lock", None));

@@ -5,7 +5,7 @@ use crate::model::{Exit, Fault, MetricSet, Profile, ProfileOutcome, Profiler, Re
 use crate::run::missing_profilers;
 use crate::suite::{ProfileOptions, Suite};
 
-/// What the command line says of profilers; what is absent is as the suite file has it.
+/// The flags of profilers; the suite file decides about absent ones.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ProfileRequest {
     /// Empty: none.
@@ -36,7 +36,7 @@ impl ProfileRequest {
         profilers.into_iter().chain(metrics).collect()
     }
 
-    /// Before anything is measured. A profiler that is not here is told of, and an error where it is required.
+    /// Before anything is measured. A profiler that is missing is reported, and an error where it is required.
     ///
     /// Errors: exit code 5; a flag about profilers where none is asked for.
     pub(crate) fn check(&self, options: &ProfileOptions, reporter: &Reporter) -> Result<()> {
@@ -60,7 +60,7 @@ impl ProfileRequest {
         Ok(())
     }
 
-    /// The exit code of what was done, which is `exit` unless a required profile was not taken: then the graver one.
+    /// The exit code of what was done, which is `exit` unless a required profile was not taken: then the more severe one.
     pub(crate) fn exit<'p>(&self, exit: Exit, profiles: impl IntoIterator<Item = &'p Profile>) -> Exit {
         let is_final = matches!(exit, Exit::Machine | Exit::Interrupted | Exit::Terminated);
         match of_profiles(profiles) {
@@ -70,7 +70,8 @@ impl ProfileRequest {
     }
 }
 
-/// The exit code that profiles have where they were the task: 5 where a profiler is missing, 4 where one gave nothing; `None`: all were taken.
+/// The exit code that profiles have where they were the task: 5 where a profiler is missing, 4 where one gave nothing;
+/// `None`: all were taken.
 pub(crate) fn of_profiles<'p>(profiles: impl IntoIterator<Item = &'p Profile>) -> Option<Exit> {
     let exits = profiles.into_iter().filter_map(|profile| match profile.outcome {
         ProfileOutcome::Taken => None,

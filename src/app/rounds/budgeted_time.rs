@@ -12,8 +12,8 @@ use crate::suite::{Benchmark, Suite};
 const ROUNDS: f64 = 16.0;
 /// With fewer, hardly any change is.
 const LEAST_ROUNDS: f64 = 12.0;
-/// The share of a budget that they may take by their measuring alone: programs start, and harnesses calibrate, in as much time again,
-/// and other work may slow both down.
+/// The share of a budget that they may take by their measuring alone: programs start, and harnesses calibrate, in as much
+/// time again, and other work may slow both down.
 const SHARE: f64 = 0.35;
 /// And by all that a process does, once that is known.
 const WHOLE: f64 = 0.9;
@@ -24,7 +24,7 @@ const CALIBRATED: f64 = 2.0;
 /// Below this a sample is mostly the cost of taking it.
 const LEAST: f64 = 0.01;
 const LEAST_WARMUP: f64 = 0.001;
-/// Samples that a process has left: some harnesses look anew for the number of calls before each (`go test`), or set up again.
+/// Samples that a process has left: some harnesses look again for the number of calls before each (`go test`), or set up again.
 const LEAST_SAMPLES: u32 = 3;
 
 /// The time and the samples of a case in one process.
@@ -40,7 +40,7 @@ struct Spent {
 #[derive(Clone, Copy)]
 enum Samples {
     Fewer,
-    /// Where a process takes too long all the same: each may be set up anew.
+    /// Where a process takes too long all the same: each may be set up again.
     One,
 }
 
@@ -60,15 +60,15 @@ pub(crate) struct TimeLimits<'a> {
     pub budget: &'a Setting<Budget>,
     /// A control's process measures all that the base's measures.
     pub has_controls: bool,
-    /// Nobody asked for a number of them.
+    /// The user has not set their number.
     pub are_controls_free: bool,
     /// The base's record of the comparison that is gone on with, which keeps its times.
     pub begun: Option<&'a RunRecord>,
 }
 
-/// Shortens the time of cases that share processes, on both sides alike, so that enough rounds fit into the budget; only where the
-/// suite file does not say how long. `trial`: measures the seconds of one process of each benchmark named, all together, up to a limit; where these
-/// are too many even without controls, one at the shortest times shows what remains.
+/// Shortens the time of cases that share processes, on both sides alike, so that enough rounds fit into the budget; only
+/// where the suite file does not say how long. `trial`: measures the seconds of one process of each benchmark named, all
+/// together, up to a limit; where these are too many even without controls, one at the shortest times shows what remains.
 ///
 /// Errors: those of the trial.
 pub(crate) fn fit(
@@ -123,8 +123,9 @@ pub(crate) fn fit(
             process = trial(sides[0], &shared, most)?;
             was_stopped = process >= most;
             fitted.spent += process;
-            // This process hardly measures: its time is overhead. The cases share the time left, half of which is calibration. Each
-            // gets at least a quarter of its overhead, because that lowers noise by more than it lowers the number of rounds.
+            // This process hardly measures: its time is overhead. The cases share the time left, half of which is
+            // calibration. Each gets at least a quarter of its overhead, because that lowers noise by more than it lowers
+            // the number of rounds.
             let cases: f64 =
                 usual[0].benchmarks.iter().filter(is_shared).map(|it| it.points.len() as f64).sum();
             let left = (allowed(fitted.spent, of_round) - process) / (CALIBRATED * cases);
@@ -228,8 +229,8 @@ fn time_of(case: &CaseRecord) -> Option<(String, Spent, Origin)> {
     (*origin != Origin::Default).then(|| (case.id.benchmark.to_string(), spent, origin.clone()))
 }
 
-/// Whether the cases share processes at first and neither file nor flag sets their time. Python modules may set it themselves, so
-/// their time is not changed.
+/// True if the cases share processes at first and neither file nor flag sets their time. Python modules may set it
+/// themselves, so their time is not changed.
 fn is_free(benchmark: &Benchmark) -> bool {
     let settings = &benchmark.settings;
     benchmark.harness.as_ref().is_some_and(|entry| entry.harness.is_some())

@@ -6,9 +6,9 @@
 //! shares goes to the cases that are soonest decided; choosing by what was seen so far is allowed, because an e-process
 //! holds whenever one stops.
 //!
-//! Where cases share processes at first, a budget buys most evidence in these: one round is a round of every case. Until they have
-//! decided whether the program is red, a case gets processes of its own only where the time is enough for both. Then the time goes to
-//! the cases that changed most clearly, one after the other.
+//! Where cases share processes at first, a budget buys most evidence in these: one round is a round of every case. Until
+//! they have decided whether the program is red, a case gets its own processes only where the time is enough for both. Then
+//! the time goes to the cases that changed most clearly, one after the other.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::time::Duration;
@@ -21,7 +21,7 @@ use crate::run::{NextRound, RoundsState, StoppingPolicy};
 use crate::stats::seq_e::SequentialLimits;
 use crate::suite::plan::RoundsPlan;
 
-/// Rounds of shared processes after which a case that is still open gets processes of its own. With the one that lists, a
+/// Rounds of shared processes after which a case that is still open gets its own processes. With the one that lists, a
 /// harness in which nothing changed is so started at most nine times a side.
 const MAX_SHARED_ROUNDS: u32 = 8;
 
@@ -40,9 +40,9 @@ pub(crate) struct SequentialStopping {
     reported: Option<(usize, f64)>,
     /// Seconds of the budget that each survivor of the screen may use before any uses more.
     share: Option<f64>,
-    /// What was seen before the round of this number.
+    /// The state before the round of this number.
     seen: (u32, Seen),
-    /// Cases that have got processes of their own.
+    /// Cases that have got their own processes.
     alone: HashSet<usize>,
     /// Once the budget was spent: what was left to do then.
     pub rest: Option<Rest>,
@@ -94,18 +94,17 @@ impl SequentialStopping {
     /// Takes seconds from the budget that were spent before the rounds.
     pub(crate) fn spend(&mut self, seconds: f64) {
         if let Some(left) = self.budget.left(seconds) {
-            // No seconds at all would be no limit.
+            // A budget of zero would mean no limit.
             self.budget = Budget::from_seconds(left.max(f64::MIN_POSITIVE));
         }
     }
 
     fn standings(&self, state: &RoundsState<'_>) -> Vec<CaseProgress> {
         let side = |index: usize| SideInput { record: state.records[index], name: self.names[index].clone() };
-        // It fails only for a record that holds a case twice, which a plan cannot.
+        // It fails only for a record that has a case twice, which a plan cannot.
         case_progress(&self.rule, &side(0), &side(1), &self.policy).unwrap_or_default()
     }
 
-    /// What the rounds so far show; judged once before each.
     fn seen(&mut self, state: &RoundsState<'_>) -> &Seen {
         if self.seen.0 != state.passes + 1 {
             let (pairs, standings) = (pairs_by_case(state), self.standings(state));
@@ -156,10 +155,10 @@ impl SequentialStopping {
         candidates
     }
 
-    /// Chooses the cases that get processes of their own from now on, of those that share them while they screen. Without a budget: those
-    /// that look changed, and those that were screened for so long that their noise and not their change keeps them open.
-    /// With one: of these the clearest first, as far as the time is enough to decide them beside the shared rounds that are
-    /// still to come. A case that has had a process of its own stays alone.
+    /// Chooses the cases that get their own processes from now on, of those that share them while they screen. Without a
+    /// budget: those that look changed, and those that were screened for so long that their noise and not their change
+    /// keeps them open. With one: of these the clearest first, as far as the time is enough to decide them next to the
+    /// shared rounds that are still to come. A case that has had its own process stays alone.
     fn leave_the_others(&mut self, state: &RoundsState<'_>) {
         let seen = &self.seen.1;
         let screening: Vec<usize> = (0..state.pairs.len()).filter(|pair| screens(*pair, state)).collect();
@@ -174,7 +173,7 @@ impl SequentialStopping {
             self.alone.extend(suspects);
             return;
         };
-        // What shares its processes with nobody costs the same alone, and only then is evidence.
+        // A case that shares its processes with no other costs the same alone, and only then is evidence.
         let (in_company, single): (Vec<usize>, Vec<usize>) =
             suspects.into_iter().partition(|pair| has_company(*pair, state));
         self.alone.extend(single);
@@ -229,7 +228,7 @@ impl SequentialStopping {
             of_programs.into_iter().partition(|it| self.alone.contains(&it.pair));
         let share = *self.share.get_or_insert(left / candidates.len() as f64);
         let ordinary = affordable(&ordinary, share, left);
-        // What shares processes goes on until it shows whether the program is red, and again when nothing else is left.
+        // Cases that share processes continue until they show whether the program is red, and again when no others are left.
         let needed =
             self.rounds_of_a_red((0..state.pairs.len()).filter(|pair| screens(*pair, state)).count());
         let is_due = |it: &&&Candidate| {
@@ -252,7 +251,7 @@ impl SequentialStopping {
         };
         let candidates = self.candidates(state);
         let of_screened = || candidates.iter().filter(|it| !it.out_of_reach && screened.contains(&it.pair));
-        // To decide a case takes processes of its own, which cost more than its part of shared ones.
+        // To decide a case takes its own processes, which cost more than its part of shared ones.
         let probably = |it: &Candidate| {
             let dearer = if screens(it.pair, state) { own_seconds(it.pair, state) / it.round } else { 1.0 };
             it.probably * if dearer.is_finite() { dearer } else { 1.0 }
@@ -331,7 +330,7 @@ struct Seen {
     of_red_program: HashSet<usize>,
     /// How clearly those changed that are open.
     clarity: HashMap<usize, f64>,
-    /// Of those that share processes in the next round: the seconds that it will probably take, of all of them.
+    /// Probable seconds of the next round of all that share processes.
     shared_seconds: HashMap<usize, f64>,
 }
 
@@ -362,13 +361,11 @@ fn programs<'a>(
     programs
 }
 
-/// Whether a pair shares its processes until it is a candidate.
 fn screens(pair: usize, state: &RoundsState<'_>) -> bool {
     let planned = &state.plan.pairs[pair];
     planned.cases.iter().any(|case| case.benchmark.shares(true) && !case.benchmark.shares(false))
 }
 
-/// Whether a pair has others of its benchmark.
 fn has_company(pair: usize, state: &RoundsState<'_>) -> bool {
     let own = &state.plan.pairs[pair].id().benchmark;
     state.plan.pairs.iter().filter(|other| other.id().benchmark == *own).nth(1).is_some()
@@ -381,13 +378,12 @@ fn was_alone(pair: usize, state: &RoundsState<'_>) -> bool {
     state.records.iter().zip(&state.pairs[pair].cases).find_map(newest) == Some(true)
 }
 
-/// Rounds of a pair in processes of its own.
 fn own_rounds(pair: usize, state: &RoundsState<'_>) -> u32 {
     let case = state.pairs[pair].cases[0].and_then(|index| state.records.first()?.cases.get(index));
     case.map_or(0, |case| case.processes.iter().filter(|process| process.shared.is_none()).count() as u32)
 }
 
-/// What a round of a pair alone will probably take: starting its processes takes as long as in a shared round, and measuring
+/// Probable seconds of a round of a pair alone: starting its processes takes as long as in a shared round, and measuring
 /// the others is saved.
 fn own_seconds(pair: usize, state: &RoundsState<'_>) -> f64 {
     let of_benchmark = &state.plan.pairs[pair].id().benchmark;
@@ -429,7 +425,7 @@ impl StoppingPolicy for SequentialStopping {
         let candidates = self.candidates(state);
         self.report(state, None, &candidates);
         if candidates.is_empty() {
-            // What one side alone has is measured in the first round, also where nothing can be compared.
+            // Cases of one side alone are measured in the first round, also where nothing can be compared.
             return if state.passes == 0 { NextRound::Measure(Vec::new()) } else { NextRound::Stop };
         }
         NextRound::Measure(self.chosen(&candidates, state))
@@ -448,7 +444,7 @@ impl StoppingPolicy for SequentialStopping {
     fn may_start(&mut self, pair: usize, state: &RoundsState<'_>) -> bool {
         let own = state.pairs[pair].seconds_per_round().unwrap_or(0.0);
         let round = self.seen.1.shared_seconds.get(&pair).copied().unwrap_or(own);
-        // A budget that was over before anything began would leave nothing to judge or to go on with.
+        // A budget that was over before anything began would leave nothing to judge or to continue.
         let is_first = state.pairs.iter().all(|it| it.rounds == 0 && it.seconds == 0.0);
         let may = is_first || self.budget.has_room(state.seconds, round);
         if !may && self.rest.is_none() {

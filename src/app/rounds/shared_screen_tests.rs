@@ -25,7 +25,6 @@ use crate::store::ComparisonFolder;
 use crate::suite::plan::{RoundsPlan, choose_controls, common_cases};
 use crate::suite::{Action, Benchmark, Gate, HarnessEntry, Listing, Source, Suite};
 
-/// What a process of the harness gives, in circumstances that are not kind.
 struct Simulated {
     random: Pcg64,
     /// By case: the deviation of one process's time.
@@ -72,7 +71,7 @@ impl Executor for Simulated {
         let is_head = launch.dir == Path::new("/head");
         self.started[usize::from(is_head)] += 1;
         self.clock += 1.0;
-        // The whole process is lucky or not, whoever comes second is a little slower, and so is what runs late.
+        // The whole process is lucky or not; the second one is a little slower, and so are later ones.
         let process = self.process * self.normal() + 0.002 * (self.clock / 7.0).sin();
         let mut entries = Vec::new();
         for (place, name) in asked.split('|').enumerate() {
@@ -314,8 +313,8 @@ fn e11_a_case_that_slows_its_neighbours_makes_the_program_red_and_none_of_them()
     }
 }
 
-/// Comparisons of `isolation = "shared"` with process noise of 1.5 %: one of ten cases is 5 % slower, or all are 3 % slower. Those in
-/// which every red was taken back, and the rows that came out unchanged.
+/// Comparisons of `isolation = "shared"` with process noise of 1.5 %: one of ten cases is 5 % slower, or all are 3 %
+/// slower. Those in which every red was taken back, and the rows that came out unchanged.
 fn shared_noise(seeds: std::ops::Range<u64>) -> (usize, usize) {
     let compared = |seed: u64, change: fn(usize) -> f64| {
         let mut simulated = Simulated::new(seed, 10);

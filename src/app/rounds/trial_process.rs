@@ -1,5 +1,5 @@
-//! One process of each harness before anything is planned: how long it takes in all is not known otherwise. Programs start, set up,
-//! calibrate, and some measure for as long as their source says.
+//! One process of each harness before anything is planned: how long it takes in all is not known otherwise. Programs start,
+//! set up, calibrate, and some measure for as long as their source says.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -14,8 +14,9 @@ use crate::store::ComparisonFolder;
 use crate::suite::plan::RoundsPlan;
 use crate::suite::{Gate, Suite};
 
-/// Wall seconds of one process of each harness that `ids` names, all together, as the settings of the suite have it; at most `most`, after
-/// which the processes are ended. Nothing is counted or sampled beside them. `tree`: where the suite's files are.
+/// Wall seconds of one process of each harness that `ids` names, all together, as the settings of the suite have it; at
+/// most `most`, after which the processes are ended. Nothing is counted or sampled next to them. `tree`: where the suite's
+/// files are.
 ///
 /// Errors: an interrupt, or no folder can be made for the records, which are thrown away.
 pub(crate) fn seconds_of_processes(

@@ -14,7 +14,7 @@ use crate::suite::{Benchmark, RunOptions};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ArtifactsRequest {
     pub config: Option<PathBuf>,
-    /// Folder of run folders and comparisons, whatever the suite file says.
+    /// Folder of run folders and comparisons, in place of the suite file's.
     pub artifacts: Option<PathBuf>,
 }
 
@@ -22,7 +22,7 @@ pub(crate) struct StoredComparison {
     pub base: RunRecord,
     pub head: RunRecord,
     pub control: Option<RunRecord>,
-    /// Of the comparison; absent where the records were named one by one.
+    /// The comparison's folder; absent where the records were named one by one.
     folder: Option<PathBuf>,
 }
 
@@ -34,7 +34,7 @@ impl StoredComparison {
         builtins: &[Benchmark],
     ) -> Result<Self> {
         match named.map(Path::new) {
-            // A folder needs no suite file that says where artifacts are.
+            // A folder needs no suite file that defines where artifacts are.
             Some(path) if path.is_dir() => Self::in_folder(path),
             _ => Self::in_folder(&comparison_folder(named, &place.folder(builtins)?)?),
         }
@@ -62,7 +62,7 @@ impl StoredComparison {
         verdict_of(&self.base, &self.head, self.control.as_ref())
     }
 
-    /// The verdict that lies beside the records, if one does.
+    /// The verdict that is next to the records, if one does.
     pub(crate) fn verdict_file(&self) -> Option<PathBuf> {
         self.folder.as_ref().map(|folder| folder.join("reports/verdict.json")).filter(|path| path.is_file())
     }

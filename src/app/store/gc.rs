@@ -28,7 +28,7 @@ pub(crate) struct GcRequest {
     pub dry_run: bool,
 }
 
-/// What was removed, or would be.
+/// Removed runs, or those that would be.
 #[derive(Default)]
 pub(crate) struct Cleaned {
     /// By kind.
@@ -41,7 +41,7 @@ pub(crate) struct Cleaned {
     /// Names of what is not the gate's.
     pub foreign: Vec<String>,
     pub packed: Vec<(Address, PackedObjects)>,
-    /// What could not be removed or packed.
+    /// Failures to remove or to pack.
     pub faults: Vec<Fault>,
     /// The number of the signal that ended it.
     pub interrupted: Option<i32>,
@@ -56,7 +56,7 @@ struct Cleaning<'a> {
     done: Cleaned,
 }
 
-/// Errors: nothing says what to keep; a folder or a history that cannot be read. What cannot be removed is part of the answer.
+/// Errors: no rule of what to keep; a folder or a history that cannot be read. Failures to remove are part of the answer.
 pub(crate) fn gc(request: &GcRequest, builtins: &[Benchmark]) -> Result<Cleaned> {
     let suite = SelectionRequest::of_file(request.place.config.clone()).suite(builtins)?;
     let Some(keep) = request.keep.or(suite.run.keep_runs.value) else {
@@ -86,7 +86,7 @@ pub(crate) fn gc(request: &GcRequest, builtins: &[Benchmark]) -> Result<Cleaned>
     Ok(cleaning.done)
 }
 
-/// The branches of this repository that hold a history: the one that is named, else the suite's store and the usual one.
+/// The branches of this repository that have a history: the one that is named, else the suite's store and the usual one.
 fn histories(request: &GcRequest, suite: &Suite) -> Result<Vec<(Address, HistoryBranch<'static>)>> {
     if let Some(named) = &request.history {
         let address = history_of(named)?;
@@ -169,7 +169,7 @@ impl Cleaning<'_> {
 
     fn is_old(&self, entry: &ArtifactsEntry) -> bool {
         let KeepRuns::Within(seconds) = self.keep else { return true };
-        // What started in the future by this clock is not old.
+        // A start in the future by this clock is not old.
         let age = entry.started.and_then(|started| SystemTime::now().duration_since(started).ok());
         age.is_some_and(|age| age > Duration::from_secs_f64(seconds))
     }

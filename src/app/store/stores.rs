@@ -53,7 +53,7 @@ impl Found {
         }
     }
 
-    /// What means this record and no newer one: its path, or the run's id.
+    /// A name of this record that no newer one can take: its path, or the run's id.
     pub(crate) fn place(&self) -> PathBuf {
         match self {
             Self::Path(path) => path.clone(),
@@ -62,7 +62,7 @@ impl Found {
     }
 }
 
-/// An address of `--history`. Errors: it is none, or a folder's.
+/// An address of `--history`. Errors: it is not an address, or a folder's.
 pub(crate) fn history_of(text: &str) -> Result<Address> {
     let fault = |what: &str| {
         Fault::at_flag(format!("--history {text}"), what, "write git:BRANCH or github:OWNER/REPO@BRANCH")
@@ -74,7 +74,7 @@ pub(crate) fn history_of(text: &str) -> Result<Address> {
     }
 }
 
-/// The address of a store. Errors: it is none.
+/// The address of a store. Errors: it is not an address.
 pub(crate) fn store_of(text: &str) -> Result<Address> {
     text.parse().map_err(|what: String| Fault::at(format!("store `{text}`"), what, Address::FORMS))
 }
@@ -93,7 +93,7 @@ fn address_of<'a>(suite: &'a Suite, flag: Option<&'a str>) -> Result<(&'a str, A
     Ok((text, store_of(text)?, folder))
 }
 
-/// The folder for what is no record: trees, calibrations. Where the store is a branch it is the usual one.
+/// The folder for what is not a record: trees, calibrations. Where the store is a branch it is the usual one.
 pub(crate) fn folder_of(suite: &Suite, flag: Option<&str>) -> Result<Store> {
     let keep = suite.run.keep.value;
     match address_of(suite, flag)? {
@@ -146,7 +146,7 @@ impl Stored {
         }
     }
 
-    /// What to say where [`Stored::find`] finds nothing.
+    /// The fault where [`Stored::find`] finds nothing.
     pub(crate) fn missing(&self, name: &str) -> Fault {
         match self {
             Self::Folder(store) => match name_of(name).and_then(|name| store.newest(&name)) {
@@ -203,8 +203,8 @@ impl Branch {
         Ok(self.listed.get().map_or(&[], Vec::as_slice))
     }
 
-    /// Shows the newest [`HistoryBranch::RECENT`] runs one after the other, oldest first, and gives warnings of what is no
-    /// run or was left out. Errors: GitHub or the disk.
+    /// Shows the newest [`HistoryBranch::RECENT`] runs one after the other, oldest first, and gives warnings of files that
+    /// are not a run or were left out. Errors: GitHub or the disk.
     pub(crate) fn each(&self, mut show: impl FnMut(&Listed, HistoryEntry)) -> Result<Vec<String>> {
         let (history, listed) = (self.history()?, self.listed()?);
         let left_out = listed.len().saturating_sub(HistoryBranch::RECENT);
@@ -244,7 +244,7 @@ impl Branch {
                     found = Some(entry);
                     break;
                 }
-                // What is no run has no name either.
+                // A folder that is not a run has no name.
                 Ok(_) => {}
                 Err(fault) if fault.exit == Exit::Usage => {}
                 Err(fault) => return Err(fault),
@@ -272,9 +272,9 @@ impl Branch {
 }
 
 /// The histories of several comparisons, each base with its head, in the same order: every stored record is read once
-/// and let go. Beside them a warning for each that cannot be read. Nothing is read where no comparison asks the past.
+/// and let go. Also a warning for each that cannot be read. Nothing is read where no comparison asks the past.
 ///
-/// Errors: a store that the command line names and that is none or cannot be read.
+/// Errors: a store of the command line that is invalid or cannot be read.
 pub(crate) fn histories(
     suite: Option<&Suite>,
     stores: &Stores<'_>,

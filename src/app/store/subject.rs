@@ -56,12 +56,12 @@ impl Subject {
             _ if path.is_file() && !is_own(path, ingest)? => {
                 Ok(Self::Document(Input::Record(Box::new(load(path, ingest)?))))
             }
-            // What a killed run left.
+            // The journal of a killed run.
             _ if path.extension().is_some_and(|extension| extension == "jsonl") => {
                 Ok(Self::Document(Input::Record(Box::new(read_record(path)?))))
             }
             _ => {
-                // What is shown of a comparison is shown only where its records hold.
+                // A comparison is shown only if its records are valid.
                 if let Some(folder) = comparison_of(path) {
                     StoredComparison::in_folder(&folder)?;
                 }
@@ -110,7 +110,6 @@ fn unknown(text: &str, artifacts: &Path) -> Fault {
     Fault::at_flag(text, what, next)
 }
 
-/// Whether it is called as a document is, and not as a run.
 fn is_document(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "json" || extension == "jsonl")
 }

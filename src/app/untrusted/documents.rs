@@ -1,5 +1,5 @@
-//! Documents that somebody else wrote: strict in form, and what they say of themselves must follow from their rows. The
-//! sentence is not believed at all: ours stands in its place.
+//! Documents that others wrote: strict in form, and what they say of themselves must follow from their rows. The
+//! sentence is not believed at all: ours is in its place.
 
 use std::collections::BTreeSet;
 
@@ -52,7 +52,7 @@ pub(crate) fn verdict(name: &str, text: &str) -> Result<VerdictDocument> {
     groups.pop().map(|group| group.verdict).ok_or_else(|| refused(name, "verdict.json: it is gone"))
 }
 
-/// What a history shows of a job's rows, from its text.
+/// Trends of a job's rows, from their text.
 pub(super) fn trends(name: &str, text: &str) -> Result<TrendsDocument> {
     let trends: TrendsDocument = document(name, "trends.json", text)?;
     trends_are_ours(&trends).map_err(|what| refused(name, format!("trends.json: {what}")))?;

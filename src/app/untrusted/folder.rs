@@ -9,7 +9,7 @@ use nix::libc::{O_NOFOLLOW, O_NONBLOCK};
 use super::caps::{DEPTH, FILE, FILES, Files, refused};
 use crate::model::{Fault, Result};
 
-/// Beside `results`, these hold a run's bulk: thousands of files that say nothing here.
+/// The bulk of a run, apart from `results`: thousands of files that do not matter here.
 const BULK: [&str; 2] = ["logs", "profiles"];
 
 pub(super) struct Folder {
@@ -19,7 +19,7 @@ pub(super) struct Folder {
 }
 
 impl Folder {
-    /// Lists the folder. Errors: it is none; a link or a special file in it; too much of it.
+    /// Lists the folder. Errors: it is not a folder; a link or a special file in it; too much of it.
     pub(super) fn open(root: &Path) -> Result<Self> {
         if !root.is_dir() {
             let what = if root.exists() { "this is not a folder" } else { "there is no such folder" };
@@ -45,7 +45,7 @@ impl Folder {
         }
         let of_a_run = entries.iter().any(|(name, _)| name == "results");
         for (name, kind) in entries {
-            // Hidden files are no result: a `.gitignore` lies in every folder of artifacts.
+            // Hidden files are not results: a `.gitignore` is in every folder of artifacts.
             let Some(name) = name.to_str().filter(|name| !name.starts_with('.')) else { continue };
             if of_a_run && BULK.contains(&name) {
                 continue;

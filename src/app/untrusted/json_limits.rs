@@ -10,7 +10,7 @@ pub(super) const TEXT: usize = 4 << 10;
 /// Most values in all. A row has about fifty.
 pub(super) const VALUES: usize = 2_000_000;
 
-/// Errors: the text is no JSON, not finite, too deep (128, as the reader has it), or one of its parts is too large.
+/// Errors: the text is not JSON, not finite, too deep (128, as the reader has it), or one of its parts is too large.
 pub(super) fn check(text: &str) -> Result<(), String> {
     let mut reader = serde_json::Deserializer::from_str(text);
     let mut count = ValueCount(0);

@@ -38,13 +38,13 @@ pub struct Contents {
     pub merged: Vec<(String, Merged, Option<Job>)>,
     /// Jobs that measured nothing because the change touches nothing that they measure, with their parts' names.
     pub untouched: Vec<(String, Job)>,
-    /// What the history shows of the rows of parts, by the parts' names.
+    /// The trends of the rows of parts, by the parts' names.
     pub trends: Vec<(String, TrendsDocument)>,
     /// Run folders that are no side of a comparison: names below what was read. Only `merge` looks at them.
     pub runs: Vec<String>,
 }
 
-/// Reads a zip archive of somebody else. `name`: the artifact's, for messages, and where there is no job for the label.
+/// Reads an untrusted zip archive. `name`: the artifact's, for messages, and where there is not a job for the label.
 ///
 /// Errors, exit code 2: anything that gbench-ci would not have packed; see the caps above.
 pub fn read_artifact(name: &str, archive: &[u8]) -> Result<Contents> {
@@ -124,10 +124,10 @@ impl Contents {
     /// One document, and the job that stands for all. A document that was merged before is taken as it is; parts are
     /// merged.
     ///
-    /// Errors: those of [`merge_with`]; several merged documents, or parts that are graver than the one that should
-    /// hold them.
+    /// Errors: those of [`merge_with`]; several merged documents, or parts that are more severe than the document that should
+    /// contain them.
     pub fn whole(mut self) -> Result<(Merged, Option<Job>)> {
-        // Beside parts that did measure, one that did not is missing.
+        // If other parts have measured, one that did not is missing.
         self.gaps.extend(self.untouched.iter().map(|(name, job)| {
             let what =
                 format!("part `{name}` measured nothing, because nothing that it measures was touched");
@@ -199,7 +199,7 @@ fn contents(name: &str, files: &impl Files) -> Result<Contents> {
         } else if let Some(text) = read(&found.verdict)? {
             let verdict = documents::verdict(&called, &text)?;
             if job.is_some() && verdict.method.suite_file.is_some() {
-                let what = "its two sides were measured with a suite file of the user's choice, and a job is judged by its base's";
+                let what = "its two sides were measured with a suite file that a user chose, and a job is judged by its base's";
                 return Err(refused(&called, what));
             }
             if let Some(text) = read(&found.trends)? {

@@ -23,7 +23,6 @@ const END_SIZE: usize = 22;
 
 /// Encrypted; strongly encrypted; patched; with a masked directory.
 const REFUSED_FLAGS: u16 = 1 | 1 << 5 | 1 << 6 | 1 << 13;
-/// Size and checksum of the local header stand behind the data.
 const SIZES_LATER: u16 = 1 << 3;
 
 const FILE_TYPE: u32 = 0o170_000;
@@ -107,7 +106,6 @@ fn above(path: &str) -> impl Iterator<Item = &str> {
     path.match_indices('/').map(|(at, _)| &path[..at])
 }
 
-/// The central directory, which must fill what lies between the last file and the end.
 fn listed(bytes: &[u8]) -> Result<Vec<Listed>, String> {
     let broken = || "it is not a zip archive, or it is cut short".to_owned();
     let end_at = bytes.len().checked_sub(END_SIZE).ok_or_else(broken)?;
@@ -207,7 +205,7 @@ fn central(bytes: &[u8], at: usize, limit: usize) -> Result<(Listed, usize), Str
     Ok((listed, next))
 }
 
-/// Where a file's packed data lies. Errors: its own header says something else than the directory.
+/// The place of a file's packed data. Errors: its own header contradicts the directory.
 fn data(bytes: &[u8], listed: &Listed) -> Result<std::ops::Range<usize>, String> {
     let contradicts = || "its header contradicts the directory".to_owned();
     let header = bytes.get(listed.at..listed.at + LOCAL_SIZE).ok_or_else(contradicts)?;
@@ -232,7 +230,6 @@ fn data(bytes: &[u8], listed: &Listed) -> Result<std::ops::Range<usize>, String>
     bytes.get(start..end).map(|_| start..end).ok_or_else(|| "it ends behind the archive".into())
 }
 
-/// A path that could be nothing but a file below here.
 fn safe_path(name: &str) -> Result<String, String> {
     let shown = || name.chars().take(100).collect::<String>().escape_debug().to_string();
     if name.len() > PATH || name.split('/').count() > DEPTH {

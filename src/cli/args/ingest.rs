@@ -1,4 +1,4 @@
-//! The flags that say how files of other programs are read.
+//! The flags for reading files of other programs.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use crate::adapters::formats::{Described, DescribedMetric, RowLayout};
 use crate::app::ingest::{AUTO, IngestOptions, named};
 use crate::model::{Better, Fault, Result};
 
-/// What files of other programs leave open.
+/// Facts that files of other programs leave open.
 #[derive(clap::Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Files of other programs")]
 pub(crate) struct IngestArgs {
@@ -23,10 +23,10 @@ pub(crate) struct IngestArgs {
     /// score=score::higher has no unit; repeatable
     #[arg(long, value_name = "METRIC=FIELD[:UNIT[:WAY]]")]
     metric: Vec<String>,
-    /// The fields that tell rows apart; repeatable, or separated by commas
+    /// The fields that identify a row; repeatable, or separated by commas
     #[arg(long, value_name = "FIELD", value_delimiter = ',', requires = "metric")]
     parameters: Vec<String>,
-    /// Where the rows stand: a JSON path (RFC 9535), or `csv` [default: the elements of a JSON list, each document of JSON
+    /// Where the rows are: a JSON path (RFC 9535), or `csv` [default: the elements of a JSON list, each document of JSON
     /// lines, the lines of a table]
     #[arg(long, value_name = "PATH", requires = "metric")]
     rows: Option<String>,
@@ -57,7 +57,6 @@ impl IngestArgs {
         })
     }
 
-    /// What describes rows, as it was written.
     fn given(&self) -> Vec<(&'static str, String)> {
         let lists =
             [("--metric", &self.metric), ("--parameters", &self.parameters), ("--where", &self.conditions)];
@@ -66,7 +65,7 @@ impl IngestArgs {
         given.chain(self.rows.iter().map(|path| ("--rows", path.clone()))).collect()
     }
 
-    /// What `--metric` says, completed by `--unit` and `--better`. Errors: a metric that is named twice.
+    /// The metrics of `--metric`, completed by `--unit` and `--better`. Errors: a metric that is named twice.
     fn metrics(&self) -> Result<Vec<DescribedMetric>> {
         let units = pairs("--unit", &self.unit, "write METRIC=UNIT")?;
         let ways = pairs("--better", &self.better, "write METRIC=lower or METRIC=higher")?;
@@ -116,7 +115,7 @@ fn pairs(flag: &str, texts: &[String], next: &str) -> Result<BTreeMap<String, St
             return Err(fault("one side of the `=` is empty"));
         }
         if found.insert(name.to_owned(), value.to_owned()).is_some() {
-            return Err(fault("it is said twice"));
+            return Err(fault("it is given twice"));
         }
     }
     Ok(found)
@@ -134,7 +133,6 @@ fn direction(flag: &str, word: &str) -> Result<Better> {
     }
 }
 
-/// `time=elapsed_ms:ms:lower`; a unit may hold no colon.
 fn metric(text: &str) -> Result<DescribedMetric> {
     let next = "write METRIC=FIELD:UNIT, such as time=elapsed_ms:ms, or METRIC=FIELD::higher";
     let fault = |what: &str| Fault::at_flag(format!("--metric {text}"), what, next);

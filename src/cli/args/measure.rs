@@ -1,4 +1,4 @@
-//! The flags that say what is measured, where results go, and how much is reported on the way.
+//! The flags of what is measured, where results go, and how much progress is reported.
 
 use std::path::PathBuf;
 
@@ -45,7 +45,7 @@ impl MeasureArgs {
 #[derive(clap::Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Output")]
 struct OutputArgs {
-    /// Folder for run folders [default: `artifacts` beside the suite file]
+    /// Folder for run folders [default: `artifacts` next to the suite file]
     #[arg(long, value_name = "DIR")]
     artifacts: Option<PathBuf>,
     /// Time for the whole run; 0: no limit [default: 4h, or the suite file's]
@@ -54,7 +54,7 @@ struct OutputArgs {
     /// How long to wait for other gates that measure on this machine; 0: not at all [default: 2h, or the suite file's]
     #[arg(long, value_name = "DURATION", allow_negative_numbers = true)]
     lock_wait: Option<String>,
-    /// Measure beside other gates on this machine, whose numbers suffer
+    /// Measure at the same time as other gates on this machine, whose numbers suffer
     #[arg(long, conflicts_with = "lock_wait")]
     no_lock: bool,
     /// No progress on standard error
@@ -100,10 +100,10 @@ impl MonitorArgs {
 /// Where comparisons lie.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(crate) struct ArtifactsArgs {
-    /// Suite file that says where artifacts are [default: gbench.toml of this folder]
+    /// Suite file that names the folder of artifacts [default: gbench.toml of this folder]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Folder of run folders and comparisons [default: `artifacts` beside the suite file]
+    /// Folder of run folders and comparisons [default: `artifacts` next to the suite file]
     #[arg(long, value_name = "DIR")]
     artifacts: Option<PathBuf>,
 }

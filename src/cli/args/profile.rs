@@ -5,7 +5,7 @@ use strum::IntoEnumIterator;
 use crate::app::request::profile::ProfileRequest;
 use crate::model::{MetricSet, Profiler, near};
 
-/// What runs under profilers, once all is measured.
+/// Profilers, which run once all is measured.
 #[derive(clap::Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Profilers")]
 pub(crate) struct ProfileArgs {
@@ -18,7 +18,7 @@ pub(crate) struct ProfileArgs {
     /// A profiler that is not here is an error before anything is measured (exit code 5), a profile that fails one behind it (4)
     #[arg(long)]
     require_profilers: bool,
-    /// No profiler, whatever the suite file says
+    /// No profiler, even if the suite file names one
     #[arg(long, conflicts_with_all = ["profile", "profile_metrics", "require_profilers"])]
     no_profile: bool,
 }

@@ -32,7 +32,8 @@ pub(crate) struct SelectionArgs {
     /// Leave out by id or glob; repeatable
     #[arg(long, value_name = "GLOB")]
     pub exclude: Vec<String>,
-    /// Only cases whose parameter has one of these values: n=32,64; a value with a comma is given alone, or with `\,`; repeatable
+    /// Only cases whose parameter has one of these values: n=32,64; a value with a comma is given alone, or with `\,`;
+    /// repeatable
     #[arg(long = "param", value_name = "NAME=VALUES")]
     pub params: Vec<String>,
     /// Python benchmarks by folder, pair, variant or kernel: ch13, ch1:moe, ch1:moe_sparse; repeatable
@@ -80,8 +81,8 @@ impl SelectionArgs {
     }
 }
 
-/// A struct of flags that clap reads. A flag with `=>` sets something of [`Overrides`]: it says what, how its text is read, and
-/// what is wanted where that cannot be.
+/// A struct of flags that clap reads. A flag with `=>` sets something of [`Overrides`]: it defines which, how its text is
+/// read, and what is wanted where that cannot be.
 macro_rules! overrides {
     (
         $(#[$about:meta])*
@@ -95,7 +96,7 @@ macro_rules! overrides {
         }
 
         impl $name {
-            /// What flags with values set, and the flags. Errors: a value that the suite file would refuse, too.
+            /// The settings of flags with values, and the flags. Errors: a value that the suite file would refuse, too.
             fn with_values(&self) -> Result<(Overrides, Vec<GivenFlag>)> {
                 let (mut overrides, mut given) = (Overrides::default(), Vec::new());
                 $($(
@@ -154,8 +155,8 @@ overrides! {
         /// Of Python modules: run twice with one seed, and refuse results that differ
         #[arg(long)]
         check_determinism: bool;
-        /// Lock the GPUs' multiprocessors to a clock while they are measured, and give them back: base, max, off, or MHz, such as
-        /// 1410 or 1200-1410; takes root
+        /// Lock the GPUs' multiprocessors to a clock while they are measured, and give them back: base, max, off, or MHz,
+        /// such as 1410 or 1200-1410; takes root
         #[arg(long, value_name = "CLOCK")]
         lock_sm_clock: Option<String>
             => "--lock-sm-clock" gate.lock_sm_clock: str::parse, "base, max, off or MHz, such as 1410 or 1200-1410";
@@ -185,7 +186,7 @@ impl SettingsArgs {
 const MAX: u32 = 1_000_000_000;
 const DURATION: &str = "a duration such as 2, 2s or 500ms";
 
-/// What a flag says; `wanted` is what to give where it cannot be read.
+/// A flag's value; `wanted` is what to give where it cannot be read.
 pub(super) fn value<T>(
     flag: &str,
     text: &Option<String>,

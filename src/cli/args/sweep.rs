@@ -74,7 +74,7 @@ pub(crate) fn sweep(sweep: Result<SweepTables, UnknownField>, format: Format) ->
     sweep.map_err(unknown)
 }
 
-/// What a run can know of a sweep before it measures. Errors: a field or value that none of the planned cases has.
+/// Checks a sweep before anything is measured. Errors: a field or value that none of the planned cases has.
 pub(crate) fn check_sweep(plan: &Plan, request: &SweepRequest) -> Result<()> {
     // The cases of a harness are known once it has listed them.
     let is_known = |case: &PlannedCase| case.benchmark.harness.is_none() || case.benchmark.is_listed();

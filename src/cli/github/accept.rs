@@ -11,10 +11,10 @@ use crate::model::{Exit, Result};
 
 /// Accept rows of a pull request's verdict, or take that back, as a comment says
 ///
-/// For a job that `on: issue_comment` starts; it checks nothing out. The comment is asked of GitHub, and has to be one command:
-/// `/gbench accept CASE... -- REASON` or `/gbench revoke [CASE...]`. It counts if a person with write access wrote it and it was
-/// never edited. What can be accepted is what is slower or missing in the verdict that was published for the pull request's head.
-/// The token comes from GBENCH_TOKEN, else GITHUB_TOKEN.
+/// For a job that `on: issue_comment` starts; it checks nothing out. The comment is asked of GitHub, and has to be one
+/// command: `/gbench accept CASE... -- REASON` or `/gbench revoke [CASE...]`. It counts if a person with write access wrote
+/// it and it was never edited. Acceptable rows are those that are slower or missing in the verdict that was published for
+/// the pull request's head. The token comes from GBENCH_TOKEN, else GITHUB_TOKEN.
 ///
 /// Exit codes: 0 when the command is answered, also where it is refused; 2 without such an event; 6 when GitHub could not be
 /// asked or told.
@@ -23,7 +23,7 @@ pub(crate) struct AcceptArgs {
     /// Name of the check, as `publish` has it
     #[arg(long, value_name = "NAME", default_value = "gbench-ci", value_parser = gate_name)]
     pub name: String,
-    /// What makes the check fail, as `publish` has it: regression, inconclusive, failed; or none
+    /// Classes that make the check fail, as in `publish`: regression, inconclusive, failed; `none` for no class
     #[arg(long, value_name = "CLASS", value_delimiter = ',')]
     pub fail_on: Vec<FailOn>,
     /// Also rows that forks measured: their check is never green

@@ -14,7 +14,7 @@ use crate::model::{Exit, Result};
 ///
 /// A fork's pull request brings its own workflow file and can name any runner of the repository. The runner starts this before a
 /// job's first step (ACTIONS_RUNNER_HOOK_JOB_STARTED), by a script and a policy on the machine that no pull request can edit.
-/// What the policy does not allow, and what cannot be read, fails the job.
+/// A job that the policy does not allow, or a policy that cannot be read, fails.
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct GuardArgs {
     #[command(subcommand)]

@@ -16,16 +16,16 @@ use crate::report::{Format, Input, Options};
 
 /// Merge what the jobs of a matrix measured into one verdict, or one record
 ///
-/// A part is the folder of a comparison (or what was uploaded of it: job.json and reports/), or a folder that holds
-/// several. The shards of one machine become one verdict; machines stand side by side, each under its label. job.json says
-/// which is which; without it each part is a machine of its own, called as its folder is. The folders of runs become one
+/// A part is the folder of a comparison (or what was uploaded of it: job.json and reports/), or a folder that contains
+/// several. The shards of one machine become one verdict; machines are listed side by side, each under its label. job.json shows
+/// which is which; without it each part is a separate machine, named after its folder. The folders of runs become one
 /// record.
 ///
-/// What is missing makes the merged verdict fail: a shard, a part without a verdict, fewer parts than --expect. Where no part
-/// measured anything because nothing that it measures was touched, that is said and nothing is written.
+/// Missing parts make the merged verdict fail: a shard, a part without a verdict, fewer parts than --expect. Where no part
+/// measured anything because nothing that it measures was touched, that is reported and nothing is written.
 ///
-/// Exit codes: that of the gravest part; 4 also where something is missing or nothing was merged; 2 where parts do not belong
-/// together.
+/// Exit codes: that of the most severe part; 4 also where something is missing or nothing was merged; 2 where parts do not
+/// belong together.
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct MergeArgs {
     /// Folder of a comparison or a run, or one that holds several
@@ -40,7 +40,7 @@ pub(crate) struct MergeArgs {
     /// How the measuring jobs ended, as GitHub has it: where it is not `success` and no part says why, something is missing
     #[arg(long, value_name = "RESULT")]
     measured: Option<String>,
-    /// What gives an exit code other than 0: regression, inconclusive, failed; or none [default: what the parts were told]
+    /// Classes with an exit code other than 0: regression, inconclusive, failed; `none` for no class [default: as in the parts]
     #[arg(long, value_name = "CLASS", value_delimiter = ',')]
     fail_on: Vec<FailOn>,
     /// What to print

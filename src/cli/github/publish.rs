@@ -1,6 +1,6 @@
 //! `gbench-ci publish`: tells GitHub a verdict.
 //!
-//! Measuring and publishing are two processes: the one that runs benchmarks holds no token, because a child of the same user
+//! Measuring and publishing are two processes: the one that runs benchmarks has no token, because a child of the same user
 //! can read its parent's environment.
 
 use std::io::Write;
@@ -16,11 +16,11 @@ use crate::suite::Benchmark;
 
 /// Tell GitHub a verdict: a comment, a check, a summary; at night an issue
 ///
-/// What it does follows from the event. On a pull request: one comment and one check for each machine. In a `workflow_run`
+/// The event decides what it does. On a pull request: one comment and one check for each machine. In a `workflow_run`
 /// workflow the same for the run that it is about, whose artifacts are fetched, distrusted and merged. Elsewhere a check,
-/// and what --issue and --history ask for. The token comes from GBENCH_TOKEN, else GITHUB_TOKEN.
+/// and the results of --issue and --history. The token comes from GBENCH_TOKEN, else GITHUB_TOKEN.
 ///
-/// Exit codes: 0 when everything is told; 6 when it could not be; 2 and 5 for what may not be published.
+/// Exit codes: 0 when everything is published; 6 when it could not be; 2 and 5 when it may not be.
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct PublishArgs {
     /// A comparison's folder, a verdict, or the folder that `merge` wrote [default: the latest comparison]
@@ -28,19 +28,20 @@ pub(crate) struct PublishArgs {
     /// Only begin the check, before anything is measured
     #[arg(long, conflicts_with_all = ["what", "ended", "issue", "history", "dry_run"])]
     pub start: bool,
-    /// The gate ended with this exit code; where it left no verdict the check says so
+    /// The gate ended with this exit code; the check reports it if there is no verdict
     #[arg(long, value_name = "CODE")]
     pub ended: Option<u8>,
     /// When to comment: on-change, always or never
     #[arg(long, value_name = "MODE", default_value = "on-change", value_parser = mode)]
     pub comment: CommentMode,
-    /// Name of the check; several gates of one pull request are told apart by it. A label is added to it
+    /// Name of the check; it distinguishes several gates of one pull request. A label is added to it
     #[arg(long, value_name = "NAME", default_value = "gbench-ci", value_parser = gate_name)]
     pub name: String,
     /// Machine of a matrix, for a check without a verdict
     #[arg(long, value_name = "LABEL", default_value = "", hide_default_value = true)]
     pub label: String,
-    /// What makes the check fail: regression, inconclusive, failed; or none [default: what the measuring job was told]
+    /// Classes that make the check fail: regression, inconclusive, failed; `none` for no class [default: as in the
+    /// measuring job]
     #[arg(long, value_name = "CLASS", value_delimiter = ',')]
     pub fail_on: Vec<FailOn>,
     /// In a `workflow_run` workflow: publish what forks measured, too, and call it unverified
@@ -119,7 +120,7 @@ pub(crate) fn run(args: &PublishArgs, builtins: &[Benchmark], out: &mut impl Wri
         return Ok(Exit::Pass);
     }
     let mut log = |line: &str| {
-        // Lost with standard error, which is no reason to fail.
+        // Lost with standard error, which is not a reason to fail.
         let _ = writeln!(std::io::stderr(), "{}", commands::line(line));
         Ok(())
     };

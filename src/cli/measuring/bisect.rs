@@ -19,12 +19,13 @@ use crate::suite::words::parse_ratio;
 
 /// Find the commit that made a case worse, by measuring a few of a range
 ///
-/// GOOD..BAD takes first parents from GOOD to BAD, GOOD alone ends at HEAD. Without a range it is the newest lasting change for the
-/// worse that the history knows of the case. Each commit is checked out beside your own files, built, and measured with the suite
-/// file of BAD; one that does not build is left out. What is measured next is what tells most for its time.
+/// GOOD..BAD takes first parents from GOOD to BAD, GOOD alone ends at HEAD. Without a range it is the newest lasting change
+/// for the worse that the history knows of the case. Each commit is checked out next to your own files, built, and measured
+/// with the suite file of BAD; one that does not build is left out. The next measurement is the most informative one for
+/// its time.
 ///
-/// Exit codes: 0 answered: a commit, a few that cannot be told apart, or nothing became worse; 3 undecided; 4 an end cannot be
-/// measured.
+/// Exit codes: 0 answered: a commit, a few that cannot be distinguished, or nothing became worse; 3 undecided; 4 an end
+/// cannot be measured.
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct BisectArgs {
     /// The case, by its name or that of its benchmark
@@ -48,7 +49,7 @@ pub(crate) struct BisectArgs {
     /// Look for a change in either direction
     #[arg(long, conflicts_with = "resume")]
     any: bool,
-    /// Go on with a bisection: its id or folder [default: the latest]
+    /// Continue a bisection: its id or folder [default: the latest]
     #[arg(long, value_name = "BISECTION", num_args = 0..=1, default_missing_value = "", conflicts_with = "case")]
     resume: Option<String>,
     /// Measure all commits with this suite file instead of the bad end's

@@ -15,10 +15,10 @@ use crate::report;
 use crate::store::write_atomically;
 use crate::suite::Benchmark;
 
-/// Compare the suite with itself: what can be told apart here
+/// Compare the suite with itself to learn which changes can be detected here
 ///
-/// Both sides are the working tree as it stands. The figures go to calibration.json in the store, where `compare` finds
-/// them; the file holds the latest calibration alone. The records stay in artifacts/calibrations.
+/// Both sides are the working tree in its present state. The figures go to calibration.json in the store, where `compare` finds
+/// them; the file contains only the latest calibration. The records stay in artifacts/calibrations.
 ///
 /// Exit codes: 0 calibrated; 1 the rule cried wolf, or missed a planted slowdown although the noise was low; 4 a case
 /// failed or nothing was measured.
@@ -29,7 +29,7 @@ pub(crate) struct CalibrateArgs {
     /// Rounds that each case gets
     #[arg(long, value_name = "COUNT", default_value = "12", value_parser = clap::value_parser!(u32).range(4..=1000))]
     rounds: u32,
-    /// Time for the rounds; cases that have fewer then say so
+    /// Time for the rounds; cases with fewer rounds are marked
     #[arg(long, value_name = "DURATION", allow_negative_numbers = true)]
     budget: Option<String>,
     /// Seed of the random run order, and of the tries [default: a fresh one]

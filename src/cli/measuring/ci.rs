@@ -34,7 +34,7 @@ pub(crate) struct CiArgs {
     /// Base instead of the event's: the merge base of this branch, tag or commit and what is judged
     #[arg(long, value_name = "REV")]
     base: Option<String>,
-    /// What fails the job, and nothing else: regression, inconclusive, failed; or none [default: what the gate says]
+    /// Classes that fail the job, and no others: regression, inconclusive, failed; `none` for no class [default: as in the gate]
     #[arg(long, value_name = "CLASS", value_delimiter = ',')]
     fail_on: Vec<FailOn>,
     /// Run the code of forks' pull requests, too: only where anybody may run anything
@@ -75,7 +75,6 @@ impl CiArgs {
     }
 }
 
-/// A name that can stand in a check's name.
 fn label(text: &str) -> std::result::Result<String, String> {
     let plain = |c: char| c.is_ascii_alphanumeric() || " ._+-".contains(c);
     let whole = text.trim() == text && !text.is_empty() && text.len() <= 50;
@@ -108,7 +107,7 @@ pub(crate) fn run(args: &CiArgs, builtins: &[Benchmark], out: &mut impl Write) -
     done
 }
 
-/// In a job of GitHub Actions: all that comes from the repository stands where no command is obeyed.
+/// In a job of GitHub Actions: all that comes from the repository is printed where no command is obeyed.
 fn in_job(args: &CiArgs, context: &Context, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
     guard::refuse(context, args.allow_forks)?;
     if let Some(warning) = guard::credentials_warning() {

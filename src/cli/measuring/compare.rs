@@ -30,7 +30,7 @@ use crate::suite::Benchmark;
 
 /// Compare two commits, a baseline with a fresh run, or two records
 ///
-/// Commits are checked out beside your own files, built, and measured against each other in rounds until the verdict is
+/// Commits are checked out next to your own files, built, and measured against each other in rounds until the verdict is
 /// clear: `compare main` takes the working tree against the point where it left main, `compare` alone does so with the
 /// default branch, A..B takes two commits, A...B the merge base of A and B against B, A.. the commit A against the working
 /// tree.
@@ -75,8 +75,8 @@ pub(crate) struct CompareArgs {
     /// [default: `sessions` in [gate], else 4]
     #[arg(long, value_name = "N")]
     sessions: Option<u32>,
-    /// Judge the head against a pinned release, too: a baseline's name, a record or a run's folder. The graver exit code
-    /// counts
+    /// Judge the head against a pinned release, too: a baseline's name, a record or a run's folder. The more severe
+    /// exit code applies
     #[arg(long, value_name = "NAME|RECORD")]
     anchor: Option<String>,
     /// Result files of the base, each a process of it; with --head, in place of BASE and HEAD
@@ -99,7 +99,7 @@ pub(crate) struct CompareArgs {
         help_heading = "Files of other programs"
     )]
     head_files: Vec<PathBuf>,
-    /// Their format: a name of docs/formats.md; `auto`: known for certain by what stands in the file, else refused
+    /// Their format: a name of docs/formats.md; `auto`: identified with certainty by the file's content, else refused
     #[arg(long, value_name = "NAME", default_value = AUTO, help_heading = "Files of other programs")]
     input_format: String,
     #[command(flatten)]
@@ -112,7 +112,7 @@ pub(crate) struct CompareArgs {
     rounds: RoundsArgs,
     #[command(flatten)]
     profile: ProfileArgs,
-    /// Go on with a comparison that was interrupted or left cases open: its id or folder [default: the latest]
+    /// Continue a comparison that was interrupted or left cases open: its id or folder [default: the latest]
     #[arg(
         long,
         value_name = "COMPARISON",
@@ -121,7 +121,7 @@ pub(crate) struct CompareArgs {
         help_heading = "Between commits"
     )]
     resume: Option<String>,
-    /// Measure both sides with this suite file instead of their own; the base's own still judges, where it has one
+    /// Measure both sides with this suite file instead of each side's; the base's still judges, where it has one
     /// [default: the checkout's, where no commit to be compared has any]
     #[arg(long, value_name = "FILE", conflicts_with = "config", help_heading = "Between commits")]
     suite_file: Option<PathBuf>,
@@ -145,7 +145,7 @@ pub(crate) fn run(args: &CompareArgs, builtins: &[Benchmark], out: &mut impl Wri
     if let CompareTarget::Records(sides) = &target
         && let Some(note) = sides.also_a_commit()
     {
-        // A standard error that is closed is no reason to stop.
+        // A standard error that is closed is not a reason to stop.
         let _ = writeln!(io::stderr(), "{note}");
     }
     if args.sweep.request(&SweepFilterArgs::default())?.is_some()
@@ -280,7 +280,7 @@ fn interrupted(
 }
 
 /// Prints a verdict, and writes the files that the flags name. `anchor`: how the user called the pinned release that the head
-/// was judged against, whose verdict stands below the first one and beside its files.
+/// was judged against, whose verdict comes after the first one and next to its files.
 fn deliver(
     document: &VerdictDocument,
     anchor: Option<&str>,
@@ -302,7 +302,7 @@ fn deliver(
     let text = rendered(document, args.format, style::of_stdout(), args.all)?;
     wrote(out.write_all(heading.as_bytes()).and_then(|()| out.write_all(&text)))?;
     if let Some(request) = args.sweep.request(&SweepFilterArgs::default())? {
-        // The verdict stands, and so does its exit code, whatever was asked beside it.
+        // A faulty table does not change the verdict and its exit code.
         match sweep(SweepTables::of_verdict(document, &request), args.format) {
             Ok(tables) => {
                 let options = Options { format: args.format, style: style::of_stdout(), all: args.all };
@@ -323,7 +323,6 @@ fn deliver(
     }
 }
 
-/// Refuses to print two verdicts as one document of a format that holds one.
 fn anchor_fits(format: Format) -> Result<()> {
     match format {
         Format::Terminal | Format::Markdown | Format::Jsonl => Ok(()),
@@ -335,7 +334,6 @@ fn anchor_fits(format: Format) -> Result<()> {
     }
 }
 
-/// The graver of the exit codes of two verdicts, printed with both.
 fn graver(
     first: &VerdictDocument,
     anchored: &VerdictDocument,

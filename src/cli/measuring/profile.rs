@@ -17,8 +17,8 @@ use crate::suite::Benchmark;
 
 /// Run cases under profilers, without measuring, and show what their kernels do
 ///
-/// Each case has a process of its own under each profiler. Reports are kept with the profilers' own suffixes, so that nsys-ui and ncu-ui open
-/// them.
+/// Each case has a separate process under each profiler. Reports are kept with the profilers' own suffixes, so that nsys-ui
+/// and ncu-ui open them.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(crate) struct ProfileCommandArgs {
     /// Benchmarks by id or glob; with none, everything that the flags select

@@ -40,7 +40,7 @@ pub(crate) struct RunArgs {
     /// Also write the record to this file; {suite} and {run_id} in its name are replaced
     #[arg(long, value_name = "PATTERN")]
     export: Option<PathBuf>,
-    /// Measure so many cases at once at most, each on GPUs of its own: those that `device` binds to different GPUs
+    /// Measure so many cases at once at most, each on separate GPUs: those that `device` binds to different GPUs
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64), conflicts_with = "dry_run")]
     jobs: u32,
     /// Say what would be run, with which parameters and limits, and start nothing
@@ -124,7 +124,7 @@ fn dry_run(suite: &Suite) -> String {
         [case.id.to_string(), settings.processes.value.to_string(), limits(&case.benchmark), command]
     });
     let rows: Vec<[String; 4]> = rows.collect();
-    // What holds for every case is said once.
+    // A value that all cases share is printed once.
     let common = rows.first().map(|row| row[2].clone());
     let common = common.filter(|limits| rows.iter().all(|row| row[2] == *limits));
     let columns: &[usize] = if common.is_some() { &[0, 1, 3] } else { &[0, 1, 2, 3] };
@@ -161,7 +161,7 @@ fn limits(benchmark: &Benchmark) -> String {
     let deadlines = benchmark.settings.effective_deadlines();
     let stages: Vec<Stage> = match benchmark.timing {
         Timing::Protocol => {
-            // Only the driver tells these two apart.
+            // Only the driver distinguishes these two.
             let unusual = |stage: &Stage| matches!(stage, Stage::Import | Stage::Load);
             let by_driver = benchmark.python().is_some();
             Stage::iter().filter(|stage| *stage != Stage::Build && (by_driver || !unusual(stage))).collect()

@@ -92,7 +92,7 @@ pub(crate) fn run(args: &BaselineArgs, builtins: &[Benchmark], out: &mut impl Wr
         Command::List { json, place } => match place.request().list(builtins)? {
             BaselineList::Folder(entries) => print_folder(&entries, *json, out)?,
             BaselineList::History { address, rows, warnings } => {
-                // The list may be read by a program, and a standard error that is closed is no reason to stop.
+                // The list may be read by a program, and a standard error that is closed is not a reason to stop.
                 for warning in warnings {
                     let _ = writeln!(io::stderr(), "warning: {warning}");
                 }

@@ -16,7 +16,7 @@ use crate::suite::Benchmark;
 /// Explain why a case has its verdict: round by round, in words, figures and a picture
 ///
 /// Exit codes: 0 explained, whatever the verdict is; 2 no such case or comparison, or records that cannot be read; 4
-/// records that do not hold what they say of themselves.
+/// records that contradict their own description.
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct ExplainArgs {
     /// The case as reports name it, its benchmark, or a glob

@@ -27,7 +27,7 @@ pub(crate) struct ExportArgs {
     output: Option<PathBuf>,
     #[command(flatten)]
     place: ArtifactsArgs,
-    /// Format of a file of another program: a name of docs/formats.md; `auto`: known for certain by what stands in it
+    /// Format of a file of another program: a name of docs/formats.md; `auto`: identified with certainty by its content
     #[arg(long, value_name = "NAME", default_value = AUTO)]
     input_format: String,
 }

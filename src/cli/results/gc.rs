@@ -12,14 +12,13 @@ use crate::model::{Exit, Fault, Result};
 use crate::store::ArtifactsKind;
 use crate::suite::{Benchmark, KeepRuns};
 
-/// Names of other files that are told.
 const SHOWN: usize = 20;
 
 /// Remove old runs, comparisons and bisections, and pack the history's objects
 ///
-/// Keeps those that were started last, or within a time. Also kept are runs that a baseline holds, comparisons and bisections that
-/// can be resumed, and folders that a gbench-ci works in. Removes what killed processes left behind. Files that gbench-ci did not
-/// make stay. No run of a history is removed: its objects in this repository are put into one file.
+/// Keeps those that were started last, or within a time. Also kept are runs that a baseline holds, comparisons and
+/// bisections that can be resumed, and folders that a gbench-ci works in. Removes what killed processes left behind. Files
+/// that gbench-ci did not make stay. No run of a history is removed: its objects in this repository are put into one file.
 ///
 /// Exit codes: 0 done; 2 nothing says what to keep; 5 something could not be removed; 130 or 143 ended by a signal, between
 /// two folders.

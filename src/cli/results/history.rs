@@ -15,8 +15,9 @@ use crate::suite::Benchmark;
 
 /// Show every case over commits: lasting changes, drift, breaks
 ///
-/// Runs come from the suite's store: a branch, or the records that a folder keeps under names. Where that folder keeps none, they
-/// come from the branch gbench-history. Figures are kept in a cache in .gbench/cache, which may be removed at any time.
+/// Runs come from the suite's store: a branch, or the records that a folder keeps under names. Where that folder keeps
+/// none, they come from the branch gbench-history. Figures are kept in a cache in .gbench/cache, which may be removed at
+/// any time.
 ///
 /// Exit codes: 0 shown, whatever is in it; 2 no such store, case or metric.
 #[derive(clap::Args, Clone, Debug)]

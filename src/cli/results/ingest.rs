@@ -15,20 +15,20 @@ use crate::suite::Benchmark;
 
 /// Take results that other programs wrote: benchmark tools' files, tables and logs
 ///
-/// Each file is a process of one run, and each of its rows a case with parameters. A format is known for certain by what stands in
-/// the file, or has to be named with --format; rows of any other JSON, JSON lines or CSV are described with --metric,
-/// --parameters, --rows and --where. docs/formats.md lists the formats.
+/// Each file is a process of one run, and each of its rows a case with parameters. A format is identified with certainty by
+/// the content of the file, or has to be named with --format; rows of any other JSON, JSON lines or CSV are described with
+/// --metric, --parameters, --rows and --where. docs/formats.md lists the formats.
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct IngestCommandArgs {
     /// Files, or folders of files
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Their format: a name of docs/formats.md; `auto`: known for certain by what stands in the file, else refused
+    /// Their format: a name of docs/formats.md; `auto`: identified with certainty by the file's content, else refused
     #[arg(long, visible_alias = "input-format", value_name = "NAME", default_value = AUTO)]
     format: String,
     #[command(flatten)]
     how: IngestArgs,
-    /// Every run in the files is a run of its own: the nights of a year
+    /// Every run in the files is a separate run: the nights of a year
     #[arg(long)]
     each: bool,
     /// With --each: what tells when a run began whose file does not say it
@@ -84,7 +84,6 @@ pub(crate) fn run(args: &IngestCommandArgs, builtins: &[Benchmark], out: &mut im
     Ok(exit_of(&ingested.records))
 }
 
-/// What a run of them would have ended with.
 fn exit_of(records: &[RunRecord]) -> Exit {
     let failed = records.iter().flat_map(|record| &record.cases).any(|case| case.outcome.is_failure());
     if failed { Exit::Failed } else { Exit::Pass }

@@ -27,7 +27,7 @@ pub(crate) struct ReplayArgs {
     /// A comparison's folder or id, or the records of base and head [default: the latest comparison]
     #[arg(num_args = 0..=2, value_names = ["COMPARISON|BASE", "HEAD"])]
     what: Vec<String>,
-    /// The record of the control, beside BASE and HEAD
+    /// The record of the control, in addition to BASE and HEAD
     #[arg(long, value_name = "FILE")]
     control: Option<PathBuf>,
     #[command(flatten)]

@@ -13,8 +13,8 @@ use crate::suite::Benchmark;
 
 /// Write a history as a static site: trends, changes, comparisons
 ///
-/// The pages open from a folder and from any web server, load nothing and hold no script: an overview, a page for each case and
-/// one for each comparison. The folder is new, empty, or one that this command has written before.
+/// The pages open from a folder and from any web server, load nothing and contain no script: an overview, a page for each
+/// case and one for each comparison. The folder is new, empty, or one that this command has written before.
 ///
 /// Exit codes: 0 written; 2 no such history or comparison, or a folder that holds something else.
 #[derive(clap::Args, Clone, Debug)]
@@ -24,7 +24,7 @@ pub(crate) struct SiteArgs {
     /// Heading of the first page [default: the suite's name]
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
-    /// A sentence that stands on every page
+    /// A sentence for every page
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     note: String,
     /// Repository at GitHub where commits are linked [default: the job's, if this is one]

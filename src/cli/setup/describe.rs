@@ -339,7 +339,7 @@ fn words(value: &Value) -> String {
     }
 }
 
-/// `peak_*: gate=false threshold=0.1`: what the entry is about, then what it says.
+/// `peak_*: gate=false threshold=0.1`: what the entry is about, then what it states.
 fn pairs(object: &Value) -> String {
     let subject =
         ["glob", "metric"].into_iter().find_map(|key| object.get(key)).map(words).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! `gbench-ci discover`: what lies in a folder. Starts nothing and writes nothing.
+//! `gbench-ci discover`: the benchmarks of a folder. Starts nothing and writes nothing.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use crate::model::text::count;
 use crate::model::{Exit, Result};
 use crate::report::paragraph;
 
-/// Show the benchmarks that lie in a folder; runs nothing
+/// Show the benchmarks of a folder; runs nothing
 ///
 /// Programs of harnesses, scripts, CUDA kernels that belong to no program, and Python modules by their layout: pairs of
 /// baseline_NAME.py and optimized_NAME.py, and kernels with their bench.yaml.
@@ -21,7 +21,7 @@ pub(crate) struct DiscoverArgs {
     /// Print one JSON document instead of tables
     #[arg(long)]
     json: bool,
-    /// Say also which files look like benchmarks of a layout and are none
+    /// Also list files that look like benchmarks of a layout but are not
     #[arg(long)]
     verbose: bool,
 }

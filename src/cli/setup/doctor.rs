@@ -50,9 +50,9 @@ pub(crate) fn run(args: &DoctorArgs, out: &mut impl io::Write) -> Result<Exit, F
 
 #[derive(Serialize)]
 struct Document<'a> {
-    /// Whether a GPU can be measured.
+    /// True if a GPU can be measured.
     gpu: bool,
-    /// Whether the processor, memory, disk and network can be.
+    /// True if the processor, memory, disk and network can be.
     cpu: bool,
     checks: &'a [MachineCheck],
     readings: &'a Readings,
@@ -114,7 +114,7 @@ fn coloured(line: &str, colour: bool) -> String {
         "problem" => "31",
         _ => return line.to_owned(),
     };
-    // A wrapped line is indented; a state stands in the first column.
+    // A wrapped line is indented; a state is in the first column.
     if !colour || line.len() - line.trim_start().len() > 1 {
         return line.to_owned();
     }

@@ -15,10 +15,10 @@ use crate::model::{Exit, Fault, Result, Shard};
 use crate::report::paragraph;
 use crate::suite::{Benchmark, FILE_NAME, Suite};
 
-/// Write a first gbench.toml from what lies in this folder
+/// Write a first gbench.toml for the benchmarks of this folder
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct InitArgs {
-    /// File to write; what lies beside it is looked at
+    /// File to write; its folder is searched for benchmarks
     #[arg(long, value_name = "FILE", default_value = FILE_NAME)]
     config: PathBuf,
     /// Overwrite what is there; with --github the workflows alone, never the suite file
@@ -117,7 +117,6 @@ pub(crate) fn run(args: &InitArgs, builtins: &[Benchmark], out: &mut impl Write)
     Ok(Exit::Pass)
 }
 
-/// What was written, and what was left out.
 fn tell_suite(prepared: &PreparedSuite, shown: &str, out: &mut impl Write) -> Result<()> {
     let benchmarks = &prepared.suite.benchmarks;
     wrote(writeln!(out, "wrote {shown} with {}:", count(benchmarks.len(), "benchmark")))?;

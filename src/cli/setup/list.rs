@@ -136,12 +136,10 @@ pub(crate) fn run(args: &ListArgs, builtins: &[Benchmark], out: &mut impl Write)
     Ok(Exit::Pass)
 }
 
-/// Whether the file has none of what was selected.
 fn all_built_in(suite: &Suite) -> bool {
     suite.benchmarks.iter().all(|benchmark| matches!(benchmark.declared, Declared::BuiltIn))
 }
 
-/// What it says of itself, else the kernel that it measures.
 fn description(benchmark: &Benchmark) -> String {
     match kernel(benchmark) {
         Some(kernel) if benchmark.description.is_empty() => kernel,
@@ -154,7 +152,6 @@ fn kernel(benchmark: &Benchmark) -> Option<String> {
     benchmark.cuda().map(|entry| format!("{} of {}, {}", entry.entry, entry.file, entry.launch))
 }
 
-/// Whether its points are its cases, and not one that stands for those of its harness.
 fn is_known(benchmark: &Benchmark) -> bool {
     benchmark.harness.is_none() || benchmark.is_listed()
 }
@@ -181,7 +178,7 @@ fn not_listed(benchmark: &Benchmark) -> Option<V1NotListed> {
     }
 }
 
-/// By the rule for a run: a failure is 4; a benchmark that is skipped here is none as long as another has cases; a GPU
+/// By the rule for a run: a failure is 4; a benchmark that is skipped here does not fail as long as another has cases; a GPU
 /// that alone is missing is 5. `asked`: with `--cases`.
 fn exit(suite: &Suite, asked: bool) -> Exit {
     let listings = || suite.benchmarks.iter().filter_map(|it| Some(&it.harness.as_ref()?.listing));

@@ -7,7 +7,7 @@ use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 use crate::model::{Fault, Location, is_unseen};
 use crate::report::{COLUMNS, wrap};
 
-/// Columns for the words beside `error: ` and `  = next: `.
+/// Columns for the words next to `error: ` and `  = next: `.
 const WORDS: usize = COLUMNS - 10;
 
 /// Writes the fault and those chained to it, a blank line between two. `color`: with terminal escapes.
@@ -50,7 +50,7 @@ fn without_source(fault: &Fault, place: &str, color: bool, out: &mut impl Write)
     writeln!(out, "  {bold}next{reset}: {}", wrap(&plain(&fault.next), WORDS).join("\n        "))
 }
 
-/// A span cut to the text and to its first line: carets under a whole list help nobody.
+/// A span cut to the text and to its first line: carets under a whole list do not help.
 fn first_line(text: &str, span: std::ops::Range<usize>) -> std::ops::Range<usize> {
     let boundary =
         |at: usize| (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);

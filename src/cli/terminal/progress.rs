@@ -1,7 +1,7 @@
 //! The progress of a long run: a bar on a terminal, a line per case in a log.
 //!
-//! Nothing is drawn while a child measures, except where others run beside it (`run --jobs`): the bar moves between processes, without a
-//! timer of its own.
+//! Nothing is drawn while a child measures, except where others run next to it (`run --jobs`): the bar moves between
+//! processes, without a its own timer.
 
 use std::collections::HashSet;
 use std::io::{IsTerminal, Write};
@@ -161,7 +161,7 @@ fn on_bar(bar: &ProgressBar, started: &mut Instant, said: &mut SaidCauses, progr
     }
 }
 
-/// Seconds of a build after which a log reports that it goes on, and from then on the seconds between two reports.
+/// Seconds of a build after which a log reports that it continues, and from then on the seconds between two reports.
 const FIRST_REPORT: f64 = 5.0;
 const REPORT_INTERVAL: f64 = 30.0;
 
@@ -208,7 +208,7 @@ impl LogLines {
             Progress::BuildEnded { benchmark, side, seconds, failed: true } => {
                 failed_build(benchmark, *side, *seconds)
             }
-            // The time of a short build is no news.
+            // The time of a short build is not news.
             Progress::BuildEnded { benchmark, side, seconds, .. } if *seconds >= FIRST_REPORT => {
                 format!("built {benchmark}{} in {}", suffix(*side), whole_seconds(*seconds))
             }

@@ -14,7 +14,7 @@ pub(crate) fn of_stdout() -> Style {
     style(terminal, size, variable)
 }
 
-/// Whether faults on standard error may be coloured.
+/// True if faults on standard error may be coloured.
 pub(crate) fn stderr_has_color() -> bool {
     style(std::io::stderr().is_terminal(), None, variable).color
 }
@@ -23,7 +23,7 @@ fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
-/// `size`: the terminal's columns, where it tells. `variable`: set and non-empty environment variables.
+/// `size`: the terminal's columns, if known. `variable`: set and non-empty environment variables.
 fn style(terminal: bool, size: Option<u16>, variable: impl Fn(&str) -> Option<String>) -> Style {
     let stated = variable("COLUMNS").and_then(|columns| columns.parse().ok());
     let width = stated.or(size).unwrap_or(Style::PLAIN.width).min(MAX_COLUMNS);

@@ -1,4 +1,4 @@
-//! Writing to whoever reads: stable JSON, and a reader who has left.
+//! Writing for readers: stable JSON, and a reader that has closed the pipe.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -9,8 +9,8 @@ use crate::model::{Exit, Fault, Result};
 use crate::report::Format;
 pub(crate) use crate::report::{table, wrap};
 
-/// Standard output, whose reader may leave before the end (`| head -1`). What is written after that goes nowhere and is no
-/// error, whatever stands between the command and this writer: formatters wrap errors in their own.
+/// Standard output, whose reader may leave before the end (`| head -1`). Later output is dropped and is not an
+/// error, whatever is between the command and this writer: formatters wrap errors in their own.
 pub(crate) struct Output<W> {
     out: W,
     reader_left: bool,
@@ -88,7 +88,7 @@ pub(crate) fn write_json(document: &impl Serialize, out: &mut impl Write) -> io:
 pub(crate) fn announce_environment() -> Result<()> {
     let mut err = io::stderr();
     for line in crate::app::request::environment::notices()? {
-        // A standard error that is closed is no reason to stop.
+        // A standard error that is closed is not a reason to stop.
         let _ = writeln!(err, "{line}");
     }
     Ok(())

@@ -19,7 +19,6 @@ struct World {
     merge: Oid,
 }
 
-/// What a history says.
 #[derive(Clone, Copy)]
 enum Past {
     Green(Oid),
