@@ -170,7 +170,7 @@ fn n26_a_job_cannot_choose_its_own_gate() {
     let job = r#"{"schema": "gbench-ci/job/v1", "event": "none", "base": {"why": "chosen"}, "exit_code": 0}"#;
     std::fs::write(folder.join("job.json"), job).unwrap();
     let merged = ended(command(repository.root(), &format!("merge {}", folder.display()))).exits(2);
-    merged.says("measured with a suite file that somebody chose");
+    merged.says("measured with a suite file that a user chose");
     // A person is told what helps.
     let ran = by_a_person(&repository, "HEAD~1..HEAD --quiet").exits(4);
     ran.says("--suite-file gbench.toml");

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use crate::model::{Fault, Result};
 use crate::suite::{Source, Suite};
 
-/// The folder that the command was started in.
 pub(crate) fn current_folder() -> Result<PathBuf> {
     std::env::current_dir().map_err(|error| {
         Fault::at(".", format!("the current folder is gone: {error}"), "change to one that exists")

@@ -97,7 +97,6 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Writes a fault to standard error.
 fn report_fault(fault: &Fault) -> io::Result<()> {
     let mut err = io::stderr().lock();
     let color = terminal::style::stderr_has_color();

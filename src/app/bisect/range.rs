@@ -7,7 +7,6 @@ use crate::model::{Fault, Result};
 use crate::suite::Benchmark;
 use crate::trend::{TrendsDocument, V1ChangePoint};
 
-/// A range with what led to it.
 pub(super) struct ProposedRange {
     /// `GOOD..BAD`.
     pub text: String,

@@ -25,7 +25,6 @@ pub(super) enum Stopped {
     OutOfTime,
 }
 
-/// A bisection under way.
 pub(super) struct BisectRun<'a> {
     pub trees: BisectTrees<'a>,
     pub state: BisectState,

@@ -42,7 +42,6 @@ pub(super) struct BisectState {
     pub warnings: Vec<String>,
 }
 
-/// A bisection that is gone on with.
 pub(super) struct ResumedBisection {
     pub folder: BisectFolder,
     pub beginning: BisectBeginning,
@@ -205,7 +204,6 @@ impl BisectState {
         Some(BisectionFigure { commit, round, value: metric.turned(process.value) })
     }
 
-    /// All processes that count.
     pub(super) fn figures(&self) -> impl Iterator<Item = BisectionFigure> {
         self.measured.iter().filter_map(|process| self.turned(process))
     }

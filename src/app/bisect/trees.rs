@@ -23,7 +23,6 @@ use crate::trees::{CommitRange, Tree};
 /// Trees that are kept at a time, each with its build: the ends, and those that were asked last.
 const MOST_TREES: usize = 8;
 
-/// The trees of a bisection.
 pub(super) struct BisectTrees<'a> {
     pub range: &'a CommitRange,
     suites: SideSuites<'a>,
@@ -49,7 +48,6 @@ pub(super) struct BisectTrees<'a> {
     pub until: Option<Instant>,
 }
 
-/// A tree with a commit that builds.
 struct TreeSlot {
     slot: usize,
     commit: usize,
@@ -60,7 +58,6 @@ struct TreeSlot {
     used: u64,
 }
 
-/// Why a commit cannot be measured.
 pub(super) struct BrokenCommit {
     pub cause: String,
     /// The outcome's advice; empty without one.
@@ -79,14 +76,12 @@ impl BrokenCommit {
     }
 }
 
-/// Why an attempt to measure came to nothing.
 pub(super) enum NotMeasured {
     /// The commit cannot be built or run.
     Broken(BrokenCommit),
     CutShort(CutShort),
 }
 
-/// The result of an attempt to measure.
 pub(super) type Visit<T> = std::result::Result<T, NotMeasured>;
 
 impl<'a> BisectTrees<'a> {
@@ -147,7 +142,6 @@ impl<'a> BisectTrees<'a> {
         Ok((id.clone(), file, suite))
     }
 
-    /// How long other gates were waited for.
     pub(super) fn waited(&self) -> Duration {
         self.turn.as_ref().map_or(Duration::ZERO, MeasuringTurn::waited)
     }
@@ -240,7 +234,6 @@ impl<'a> BisectTrees<'a> {
         })
     }
 
-    /// The suite of a tree, with the case alone. Errors: the tree does not have it.
     fn suite_of(&self, tree: &Tree) -> Result<Suite> {
         let (Some(bad), Some(case)) = (&self.bad, &self.case) else {
             return Err(Fault::defect("the bisection", "has no case"));
@@ -277,7 +270,6 @@ impl<'a> BisectTrees<'a> {
         oldest.map_or(2, |at| self.slots.swap_remove(at).slot)
     }
 
-    /// How reports name a commit.
     pub(super) fn name(&self, commit: usize) -> &str {
         short_commit(&self.range.commits[commit].id)
     }
@@ -307,7 +299,6 @@ fn set_processes(suite: &mut Suite, processes: u32) {
 /// Passes on what is built: a session of one process would report its plan again with every process.
 struct BuildsAlone {
     reporter: Reporter,
-    /// The commit that is built.
     commit: String,
 }
 

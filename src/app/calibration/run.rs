@@ -43,7 +43,6 @@ pub(crate) enum CalibrateResult {
     Interrupted(i32),
 }
 
-/// A calibration and where it is stored.
 pub(crate) struct Calibrated {
     pub calibration: Calibration,
     pub bytes: Vec<u8>,

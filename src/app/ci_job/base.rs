@@ -12,7 +12,6 @@ use crate::model::text::{count, short_commit};
 use crate::model::{BaseChoice, Fault, NoReference, Result};
 use crate::trees::{self, Range};
 
-/// The two sides of the comparison.
 pub(crate) struct BaseSelection {
     pub base: Sha,
     /// The commit that is judged, or that the working tree is on top of.
@@ -32,16 +31,13 @@ impl BaseSelection {
     }
 }
 
-/// The base as the command line names it.
 pub(super) struct BaseRequest<'a> {
     pub base: Option<&'a str>,
     pub history: Option<&'a str>,
 }
 
-/// Asks a history, by its address.
 type Ask<'a> = dyn Fn(&str) -> Result<HistoryBase> + 'a;
 
-/// A commit, and why it is the base.
 struct Found {
     base: Oid,
     why: String,
@@ -118,7 +114,6 @@ fn of_asked(name: &str, exactly: bool) -> String {
     }
 }
 
-/// The commits of a checkout.
 struct Commits<'r> {
     repository: &'r Repository,
     head: Oid,
@@ -145,7 +140,6 @@ impl Commits<'_> {
         Fault::at(what, format!("not in this clone{shallow}"), next)
     }
 
-    /// The merge base with the head.
     fn common(&self, other: Oid, what: &str) -> Result<Oid> {
         self.repository.merge_base(other, self.head).map_err(|_| {
             let both = format!("the merge base of {what} and {}", short(self.head));
@@ -306,7 +300,6 @@ impl Commits<'_> {
         Ok(found(base, why))
     }
 
-    /// The commit itself, for want of another.
     fn itself(&self, missing: NoReference, because: &str) -> Found {
         let why = format!("the commit itself, so that this shows noise alone: {because}");
         Found { missing: Some(missing), ..found(self.head, why) }

@@ -26,7 +26,6 @@ pub(crate) fn tokens() -> Vec<&'static str> {
     TOKENS.into_iter().filter(|name| std::env::var_os(name).is_some()).collect()
 }
 
-/// A warning about [`tokens`].
 pub(crate) fn token_warning(found: &[&str]) -> RunnerNote {
     let what = format!(
         "{} is in the environment of the step that measures: give the token to `gbench-ci publish` alone. It was \

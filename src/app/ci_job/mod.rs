@@ -64,7 +64,6 @@ pub(crate) struct JudgedJob {
     pub folder: PathBuf,
     /// The missing reference, where its commit was compared with itself for want of another.
     pub missing: Option<NoReference>,
-    /// Those of both sides.
     pub profiles: Vec<Profile>,
 }
 

@@ -12,7 +12,6 @@ pub(crate) struct RunnerNote {
 }
 
 impl RunnerNote {
-    /// A warning on no line.
     pub(super) fn warning(title: impl Into<String>, message: impl Into<String>) -> Self {
         let (title, message) = (title.into(), message.into());
         Self { level: Level::Warning, path: None, line: None, title, message }

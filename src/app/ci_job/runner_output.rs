@@ -7,7 +7,6 @@ use crate::github::Context;
 use crate::github::commands::Level;
 use crate::model::{Exit, Fault, Result};
 
-/// The annotations of a result, as many as the runner takes.
 pub(crate) fn annotations(result: &CiResult) -> Vec<RunnerNote> {
     match result {
         CiResult::Verdict(judged) => {
@@ -48,7 +47,6 @@ pub(crate) fn write(result: &CiResult, exit: Exit, context: &Context) -> Result<
     }
 }
 
-/// The annotations of a fault: why nothing was decided.
 pub(crate) fn fault_annotations(fault: &Fault) -> Vec<RunnerNote> {
     let note = |one: &Fault| RunnerNote {
         level: Level::Error,

@@ -59,7 +59,6 @@ fn below(root: &Path, path: &Path) -> Option<String> {
     parts.map(|parts| parts.join("/")).filter(|path| !path.is_empty())
 }
 
-/// The line of its `[[benchmark]]`.
 fn entry(benchmark: &Benchmark, suite: &Suite, root: &Path) -> Option<(String, u32)> {
     let Source::File { path, .. } = &suite.source else { return None };
     let Declared::At { line, .. } = benchmark.declared else { return None };

@@ -42,7 +42,6 @@ pub(super) fn untouched_page(job: &Job, context: Option<&Context>) -> String {
     job.untouched.as_ref().map_or(String::new(), page)
 }
 
-/// The summary of a step that decided nothing.
 pub(super) fn refused(fault: &Fault) -> String {
     let each: Vec<String> = fault.each().map(words_of).collect();
     format!("### gbench-ci measured nothing\n\n{}", block(&each.join("\n\n")))

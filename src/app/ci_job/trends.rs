@@ -21,7 +21,6 @@ const TRENDS: &str = "trends.json";
 /// Rows whose history goes with a verdict.
 const MOST_ROWS: usize = 64;
 
-/// The job, as far as its trends need it.
 pub(super) struct TrendsRequest<'a> {
     /// Address of the history, else the usual one.
     pub history: Option<&'a str>,

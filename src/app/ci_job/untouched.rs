@@ -53,14 +53,12 @@ pub(super) fn of(
     Ok((!changed.iter().any(is_input)).then_some(Untouched { files, paths }))
 }
 
-/// The suite file's path from the root of the repository.
 fn path_in(repository: &Repository, config: &Path) -> Option<PathBuf> {
     let root = repository.workdir()?.canonicalize().ok()?;
     let folder = config.parent()?.canonicalize().ok()?;
     Some(folder.join(config.file_name()?).strip_prefix(root).ok()?.to_owned())
 }
 
-/// `[gate] paths`, and what the suite's kernels are compiled from.
 fn paths_of(
     repository: &Repository,
     base: &Tree<'_>,

@@ -33,12 +33,10 @@ use crate::suite::plan::{RoundsPlan, RunOrder, choose_controls, common_cases};
 use crate::suite::{Benchmark, Gate, Suite};
 use crate::trees::{self, Range, Revision, Sides, Tree};
 
-/// The measurements of a comparison of two commits.
 pub(crate) struct MeasuredCommits {
     /// Base, head and, where there are controls, control.
     pub finished: Vec<Finished>,
     pub folder: ComparisonFolder,
-    /// The measured cases, side by side.
     pub plan: RoundsPlan,
     /// The head's measurements, and where its files lie.
     pub head: (Suite, PathBuf),
@@ -353,7 +351,6 @@ fn announce(
 }
 
 impl MeasuredCommits {
-    /// The signal that cut the measurement short.
     pub(crate) fn interrupted(&self) -> Option<i32> {
         self.finished.iter().find_map(|finished| finished.interrupted)
     }
@@ -380,7 +377,6 @@ impl MeasuredCommits {
         if profiled { self.verdict() } else { Ok(document) }
     }
 
-    /// The profiles of both sides.
     pub(crate) fn profiles(&self) -> impl Iterator<Item = &Profile> {
         self.finished.iter().flat_map(|side| profiles_of(&side.record))
     }
@@ -418,7 +414,6 @@ impl MeasuredCommits {
         )
     }
 
-    /// How many whole rounds were measured.
     pub(crate) fn rounds(&self) -> Result<usize> {
         let [base, _] = self.sides()?;
         Ok(base.cases.iter().map(|case| case.processes.len()).max().unwrap_or(0))

@@ -160,7 +160,6 @@ struct Loaded {
 }
 
 impl Loaded {
-    /// Two records that are there already.
     fn both(
         request: &RecordsRequest,
         names: &[String; 2],
@@ -185,7 +184,6 @@ impl Loaded {
         Ok(Self { base, head, anchor, suite: suite.cloned(), reports: None })
     }
 
-    /// Files of other programs, several a side.
     fn files(
         request: &RecordsRequest,
         files: &[Vec<PathBuf>; 2],
@@ -288,7 +286,6 @@ pub(crate) fn policy(gate: Option<&Gate>, threshold: Option<f64>) -> Policy {
     }
 }
 
-/// The command that gives the same verdict from the records.
 fn reproduce(request: &RecordsRequest, base: &Path, head: &Path, policy: &Policy) -> String {
     let words = |paths: &[PathBuf]| {
         let words: Vec<String> = paths.iter().map(|path| shell_word(&shown(path))).collect();

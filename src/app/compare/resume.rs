@@ -9,7 +9,6 @@ use crate::model::{Comparison, Fault, Result, RunRecord, SandboxState};
 use crate::store::{ComparisonFolder, begun_for_nothing, hold};
 use crate::trees::{self, Range, Revision, Sides};
 
-/// A comparison that is gone on with.
 pub(crate) struct Resumed {
     pub sides: Sides,
     pub folder: ComparisonFolder,

@@ -21,7 +21,6 @@ pub(crate) struct SideSuites<'a> {
     common: Option<Common>,
 }
 
-/// The one file of both sides.
 struct Common {
     text: String,
     /// Where it lies in the checkout; its counterpart in each tree is where its relative paths begin.
@@ -88,7 +87,6 @@ impl<'a> SideSuites<'a> {
         Ok((Self { request, builtins, config, common: Some(common) }, here))
     }
 
-    /// The flags of the rounds.
     pub(crate) fn rounds(&self) -> &RoundsRequest {
         &self.request.rounds
     }
@@ -240,7 +238,6 @@ impl<'a> SideSuites<'a> {
         tree.path_of(&common.at).or_else(|| tree.path_of(&self.config)).ok_or_else(|| outside(&self.config))
     }
 
-    /// A tree's own suite file.
     fn own(&self, tree: &Tree) -> Option<PathBuf> {
         tree.path_of(&self.config).filter(|path| path.symlink_metadata().is_ok())
     }

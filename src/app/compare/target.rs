@@ -75,7 +75,6 @@ pub(crate) fn looks_like_a_record(text: &str) -> bool {
     text.contains('/') || text.ends_with(".json") || text.ends_with(".jsonl")
 }
 
-/// The fault of a word that is no commit, no baseline and no file.
 fn no_such(text: &str, stores: &Stores<'_>, suite: &LocalSuite<'_>) -> Result<Fault> {
     let store = stores.of(suite.file())?;
     let commits = match why_unknown(Path::new("."), text) {

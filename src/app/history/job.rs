@@ -12,7 +12,6 @@ use crate::model::{CaseId, Result, RunRecord, Shard};
 use crate::suite::Suite;
 use crate::trend::{SeriesFilter, TrendRun, TrendsDocument, V1Series, trends_of};
 
-/// The run of a job.
 pub(crate) struct JobRun<'r> {
     pub record: &'r RunRecord,
     pub commit: &'r str,
@@ -24,7 +23,6 @@ pub(crate) struct JobRun<'r> {
     pub shard: Option<Shard>,
 }
 
-/// The series that are wanted.
 pub(crate) enum TrendsOfJob<'r> {
     /// These cases and metrics, with the 30 runs before it.
     Rows(HashSet<(&'r CaseId, &'r str)>),

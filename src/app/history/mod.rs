@@ -131,7 +131,6 @@ impl HistoryRequest {
     }
 }
 
-/// The suite's `[gate.match]`.
 fn match_key(suite: &Suite) -> BTreeMap<String, Strictness> {
     suite.gate.match_key.iter().map(|(field, setting)| (field.clone(), setting.value)).collect()
 }
@@ -194,7 +193,6 @@ fn no_such_run(all: &TrendTable, newest: &str, address: &Address) -> Fault {
     )
 }
 
-/// Other runs have what is wanted. `elsewhere`: of these.
 fn not_in_these_runs(elsewhere: &TrendTable) -> Fault {
     let newest = elsewhere.series.iter().max_by_key(|series| series.points.last().map(|point| point.run));
     let run = newest.and_then(|series| elsewhere.runs.get(series.points.last()?.run as usize));
@@ -205,7 +203,6 @@ fn not_in_these_runs(elsewhere: &TrendTable) -> Fault {
     Fault::at(place, what, "take more runs: `--runs 0`, and leave out `--since`, `--branch` and `--label`")
 }
 
-/// No run has a case or a metric as wanted: what there is instead.
 fn unknown_name(source: &TrendSource<'_>, cache: &FrameFile, cases: &CaseSelection<'_>) -> Result<Fault> {
     let all = SeriesFilter { run: &|_| true, series: &|_, _| true };
     let table = load::load(source, cache, &RunSelection::all(), all, None)?.table;

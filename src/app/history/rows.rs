@@ -11,7 +11,6 @@ use crate::model::{CaseId, Fault, Result};
 use crate::store::FrameFile;
 use crate::trend::{CACHE_VERSION, SeriesFilter, TrendsDocument, trends_of};
 
-/// The rows of one machine.
 pub(crate) struct RowsOfMachine<'r> {
     /// Empty for the only one.
     pub label: &'r str,

@@ -7,7 +7,6 @@ use globset::{Glob, GlobMatcher};
 use crate::model::{CaseId, Fault, Result};
 use crate::trend::TrendRun;
 
-/// Which runs are wanted.
 pub(super) struct RunSelection<'r> {
     /// RFC 3339.
     since: Option<String>,
@@ -29,7 +28,6 @@ impl<'r> RunSelection<'r> {
         Ok(Self { since, branch, label, newest: if newest == 0 { usize::MAX } else { newest } })
     }
 
-    /// Every run there is.
     pub(super) fn all() -> Self {
         Self { since: None, branch: None, label: None, newest: usize::MAX }
     }
@@ -53,7 +51,6 @@ impl<'r> RunSelection<'r> {
     }
 }
 
-/// Which cases and metrics are wanted.
 pub(super) struct CaseSelection<'r> {
     pub case: Option<(&'r str, GlobMatcher)>,
     pub metric: Option<(&'r str, GlobMatcher)>,

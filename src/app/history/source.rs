@@ -10,13 +10,11 @@ use crate::model::{Exit, Fault, Probe, Result, RunId, RunRecord};
 use crate::store::{BaselineEntry, read_record};
 use crate::trend::TrendRun;
 
-/// Where runs are read from.
 pub(super) enum TrendSource<'s> {
     Folder(Vec<BaselineEntry>),
     Branch { history: HistoryBranch<'s>, listed: &'s [Listed] },
 }
 
-/// A run that can be read.
 pub(super) struct StoredRun<'s> {
     pub id: &'s str,
     /// The key of its figures in the cache; a file with other content has another key.

@@ -133,7 +133,6 @@ impl IngestOptions {
     }
 }
 
-/// The formats' names, for messages.
 fn format_names() -> Vec<&'static str> {
     let mut names: Vec<&str> = formats::every().map(|format| format.name()).collect();
     names.sort_unstable();
@@ -292,7 +291,6 @@ fn folders_beside(path: &Path, beside: &mut BTreeMap<String, Vec<u8>>) -> std::i
     Ok(())
 }
 
-/// The runs of all files, in their order, and the name of their one format.
 fn runs_of(paths: &[PathBuf], options: &IngestOptions) -> Result<(String, Vec<FileRun>)> {
     let mut files = Vec::new();
     for path in paths {
@@ -365,7 +363,6 @@ fn read(file: &LoadedFile, path: &Path, options: &IngestOptions) -> Result<(&'st
     Ok((format.name(), runs))
 }
 
-/// The one format that a file is of for certain.
 fn certain(file: &ResultFile, path: &Path) -> Result<&'static dyn ResultFormat> {
     let found = formats::recognised(file);
     let names: Vec<&str> = found.iter().map(|format| format.name()).collect();
@@ -383,7 +380,6 @@ fn certain(file: &ResultFile, path: &Path) -> Result<&'static dyn ResultFormat> 
     }
 }
 
-/// The format of that name.
 pub(crate) fn named(name: &str) -> Result<&'static dyn ResultFormat> {
     formats::named(name).ok_or_else(|| {
         let names = format_names();

@@ -50,7 +50,6 @@ impl Default for Keep {
     }
 }
 
-/// The records that were read, and their places.
 pub(crate) struct IngestedRecords {
     /// Oldest first.
     pub records: Vec<RunRecord>,

@@ -138,19 +138,16 @@ fn entry(entry: &Discovered) -> minijinja::Value {
     }
 }
 
-/// The lines of `[benchmark.python]`.
 fn python(found: &FoundLayout) -> Vec<String> {
     placed(format!("layout = {}", quote(found.layout.into_str())), &found.roots, &found.ignore)
 }
 
-/// The lines of `[benchmark.pairs]`.
 fn pairs(found: &FoundSources) -> Vec<String> {
     placed(format!("extension = {}", quote(&found.extension)), &found.roots, &found.ignore)
 }
 
 const INDICES: &str = "if these are indices, add range = [0, \"n\"]";
 
-/// The lines of a kernel's entry, behind its id.
 fn kernel(found: &FoundKernel) -> Vec<String> {
     let several = |parts: Vec<String>| match parts.as_slice() {
         [one] => one.clone(),
@@ -197,7 +194,6 @@ fn placed(first: String, roots: &[String], ignore: &[String]) -> Vec<String> {
     std::iter::once(first).chain(roots).chain(ignore).collect()
 }
 
-/// A table of `extract` in one line.
 fn extract(rule: &Extract) -> String {
     let (key, value) = match &rule.from {
         ExtractFrom::JsonPath(path) => ("json", path),
@@ -212,7 +208,6 @@ fn extract(rule: &Extract) -> String {
     )
 }
 
-/// For a comment: one line.
 fn plain(text: &str) -> String {
     text.replace(char::is_control, " ")
 }

@@ -125,7 +125,6 @@ fn labels_as_yaml(labels: &[String]) -> String {
     if let [only] = &words[..] { only.clone() } else { format!("[{}]", words.join(", ")) }
 }
 
-/// The entries of `strategy.matrix.include`.
 fn jobs_as_yaml(jobs: &[MeasuringJob]) -> Vec<String> {
     let entry = |(number, job): (usize, &MeasuringJob)| {
         // Each entry has every key: the workflow names them all.

@@ -114,7 +114,6 @@ fn missing(text: &str, labels: &[String]) -> Vec<String> {
     labels.iter().filter(|label| !words.iter().any(|it| it.eq_ignore_ascii_case(label))).cloned().collect()
 }
 
-/// The repository's root, and whether there is one; else the folder itself.
 fn repository(folder: &Path) -> (PathBuf, bool) {
     let root = open_repository(folder).ok().and_then(|it| it.workdir().map(Path::to_owned));
     match root {

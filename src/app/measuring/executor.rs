@@ -8,7 +8,6 @@ use crate::run::{ConditionsProbe, Interrupt, RunSession, Supervised};
 use crate::store::without_temporary;
 use crate::suite::RunOptions;
 
-/// The means of the sessions of a use case.
 pub(crate) struct SessionMeans {
     binary: PathBuf,
     pub executor: Supervised,

@@ -73,7 +73,6 @@ impl MeasuringTurn {
         Self::without(Some(warning))
     }
 
-    /// How long other gates were waited for.
     pub(crate) fn waited(&self) -> Duration {
         Duration::from_secs_f64(self.exclusive.as_ref().map_or(0.0, |exclusive| exclusive.waited_seconds))
     }

@@ -216,12 +216,10 @@ fn same_machine(now: &RunRecord, before: &RunRecord, match_key: &BTreeMap<String
     }
 }
 
-/// The id of what begins now.
 pub(crate) fn new_id() -> RunId {
     RunId::new(SystemTime::now(), salt())
 }
 
-/// Tells two runs apart that began in the same moment.
 fn salt() -> u32 {
     rand::rng().random()
 }

@@ -60,7 +60,6 @@ impl SideBySide {
         Ok(Self { at_once, queues: queues.into_iter().map(&mut means).collect::<Result<_>>()? })
     }
 
-    /// Processes at once at most.
     pub(crate) fn at_once(&self) -> usize {
         self.at_once
     }

@@ -17,7 +17,6 @@ use crate::run::{
 };
 use crate::suite::{BusyGpu, RunOptions, Suite};
 
-/// Watches the machine for one suite.
 pub(crate) struct Watch {
     conditions: Option<HostConditions>,
     timeline: Option<TimelineFile>,

@@ -27,7 +27,6 @@ use crate::report::github::{self as render, AcceptanceAnswer, AcceptanceOutcome}
 /// Stands for the attempt of the run in the beginning of the artifacts' names.
 pub(crate) const ATTEMPT: &str = "{attempt}";
 
-/// The outcome of a command; nothing was sent.
 struct Decided {
     outcome: AcceptanceOutcome,
     ledger: AcceptanceLedger,

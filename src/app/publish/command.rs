@@ -68,7 +68,6 @@ fn read(text: &str) -> Result<AcceptCommand, String> {
     Ok(AcceptCommand { kind, cases: cases.into_iter().map(CasePattern).collect(), reason })
 }
 
-/// The words before ` -- `, and in one line what comes after it.
 fn words(text: &str) -> Result<(Vec<String>, Option<String>), String> {
     let mut words = Vec::new();
     let mut rest = text.trim_start();
@@ -94,7 +93,6 @@ fn words(text: &str) -> Result<(Vec<String>, Option<String>), String> {
 }
 
 impl CasePattern {
-    /// True if it means a name.
     pub(super) fn fits(&self, name: &str) -> bool {
         let mut parts = self.0.split('*');
         let Some(rest) = name.strip_prefix(parts.next().unwrap_or_default()) else { return false };

@@ -47,7 +47,6 @@ fn would_end(name: &str, check: &CheckPage) -> String {
     format!("check {name}: would end as {}: {}", check.state.into_str(), check.title)
 }
 
-/// The other steps of publishing, in their order.
 fn plan(
     request: &PublishRequest,
     context: Option<&Context>,
@@ -102,7 +101,6 @@ fn comment(request: &PublishRequest, context: Option<&Context>, input: &PublishI
     }
 }
 
-/// Why issue and history would be left alone.
 fn refused(context: Option<&Context>) -> Option<String> {
     match context {
         Some(context) if context.workflow_run.is_some() => {

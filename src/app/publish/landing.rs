@@ -80,7 +80,6 @@ fn look(target: &PublishTarget<'_>, merged: &Merged) -> ApiResult<Landed> {
     Ok(Landed { applied, decisions })
 }
 
-/// Both commits of a machine's verdict, where they differ.
 fn commits_of(group: &Group) -> Option<(Sha, Sha)> {
     let verdict = &group.verdict;
     let base: Sha = verdict.base.commit.as_deref()?.parse().ok()?;

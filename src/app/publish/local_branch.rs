@@ -13,7 +13,6 @@ pub(super) fn repository() -> Option<Repository> {
     open_repository(&current_folder().ok()?).ok()
 }
 
-/// The branch that is checked out.
 pub(super) fn checked_out(repository: &Repository) -> Option<String> {
     let head = repository.head().ok()?;
     head.is_branch().then(|| head.shorthand().ok().map(str::to_owned)).flatten()
@@ -71,7 +70,6 @@ mod tests {
     use super::*;
     use crate::model::Exit;
 
-    /// A repository whose branches all have the same one commit.
     fn with(branches: &[&str], configured: Option<&str>) -> (tempfile::TempDir, Repository, String) {
         let folder = tempfile::tempdir().unwrap();
         let repository = Repository::init(folder.path()).unwrap();

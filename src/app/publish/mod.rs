@@ -63,7 +63,6 @@ pub(crate) fn publish<'a>(
     }
 }
 
-/// After the job that measured, or a part of it.
 fn for_job(target: &PublishTarget<'_>, builtins: &[Benchmark]) -> Result<()> {
     // Without a verdict the check has to end, too: none stays in progress.
     let no_verdict = |code| {

@@ -166,7 +166,6 @@ fn summarize(target: &PublishTarget<'_>, page: &str) -> Result<()> {
     if target.request.summary { step_outputs::append_summary(page) } else { Ok(()) }
 }
 
-/// The summary and the outputs of the step.
 pub(super) fn summarize_verdict(
     target: &PublishTarget<'_>,
     input: &PublishInput,
@@ -237,7 +236,6 @@ struct CommentContent<'a> {
     body: &'a dyn Fn(&Marker) -> String,
 }
 
-/// Ends a check, and says the same on its pull requests.
 fn answer(
     target: &PublishTarget<'_>,
     name: &str,

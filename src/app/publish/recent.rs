@@ -50,7 +50,6 @@ fn machines<'i>(target: &PublishTarget<'_>, input: &'i PublishInput) -> Vec<Rows
     machines.filter(|machine| !machine.rows.is_empty()).collect()
 }
 
-/// The head's own figures behind the runs of its machine.
 fn with_head(document: TrendsDocument, input: &PublishInput) -> Option<TrendsDocument> {
     let label = document.series.first()?.label.clone();
     let group = input.merged.groups.iter().find(|group| group.label == label)?;

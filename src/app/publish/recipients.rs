@@ -19,7 +19,6 @@ pub(super) struct Recipients {
 }
 
 impl Recipients {
-    /// Those of this job's own event.
     pub(super) fn of_event(target: &PublishTarget<'_>) -> Result<Self> {
         let Some(pull) = &target.context.pull_request else { return Ok(Self::default()) };
         let sharing = match &pull.head_repository {

@@ -124,7 +124,6 @@ fn subject(gate: &str) -> IssueSubject<'_> {
     IssueSubject { gate, topic: IssueTopic::Verdict }
 }
 
-/// The page with all that lies between the two commits.
 fn compare_url(target: &PublishTarget<'_>, verdict: Option<&VerdictDocument>) -> Option<String> {
     let verdict = verdict?;
     let (base, head) = (verdict.base.commit.as_deref()?, verdict.head.commit.as_deref()?);
@@ -239,13 +238,11 @@ fn comparisons(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The `job.json` of a comparison, if a job measured it.
 fn job(folder: &Path) -> Result<Option<Job>> {
     let text = std::fs::read_to_string(folder.join("job.json")).ok();
     text.map(|text| untrusted::job(&folder.display().to_string(), &text)).transpose()
 }
 
-/// The head's run of one comparison, with what the gate said of it.
 fn entry(
     folder: &Path,
     job: Option<&Job>,

@@ -9,7 +9,6 @@ use crate::github::comments::CommentMode;
 use crate::github::{Client, Context, Identity, WorkflowEvent};
 use crate::model::{Exit, Fault, Result};
 
-/// Takes lines for the log of the job.
 pub(crate) type Log<'a> = dyn FnMut(&str) -> Result<()> + 'a;
 
 /// The flags of `publish`.
@@ -70,18 +69,15 @@ impl<'a> PublishTarget<'a> {
         (self.log.borrow_mut())(line)
     }
 
-    /// Number and attempt of the run that measured.
     pub(super) fn run(&self) -> (u64, u32) {
         let other = self.context.workflow_run.as_ref().map(|run| (run.id, run.attempt));
         other.or(self.context.run.map(|run| (run.id, run.attempt))).unwrap_or((0, 1))
     }
 
-    /// The name of this job's check.
     pub(super) fn check_name(&self) -> String {
         check_name(Some(&self.context), &self.request.name, &self.request.label)
     }
 
-    /// The page of the run that measured.
     pub(super) fn run_url(&self) -> Option<String> {
         run_url(&self.context)
     }

@@ -149,7 +149,6 @@ fn no_metric(glob: &str, known: &[&str]) -> Fault {
     Fault::at_flag(format!("--metric {glob}"), "no metric of the case is called so", next)
 }
 
-/// The verdict of the records, and the trace of every selected row that rounds decided.
 fn judged(
     request: &ExplainRequest,
     stored: &StoredComparison,
@@ -201,7 +200,6 @@ pub(crate) fn cases<'c>(text: &str, ids: impl Iterator<Item = &'c CaseId>) -> Re
     Err(Fault::at_flag(text, "no case is called so there", next))
 }
 
-/// Why a case of the records has no row.
 fn why_no_row(document: &VerdictDocument) -> String {
     if document.differences.iter().any(|difference| difference.strict) {
         return document.sentence.clone();

@@ -33,7 +33,6 @@ fn file_name(suite: &str) -> String {
     suite.replace(|c: char| !c.is_alphanumeric() && !"-_.+ ".contains(c), "_")
 }
 
-/// The text between an opening brace and the next closing one.
 fn placeholders(text: &str) -> impl Iterator<Item = &str> {
     let after_opening = text.split('{').skip(1);
     after_opening.filter_map(|rest| rest.split_once('}').map(|(name, _)| name))

@@ -38,7 +38,6 @@ pub(crate) struct SiteRequest {
     pub repository: Option<String>,
 }
 
-/// A site that was written.
 pub(crate) struct WrittenSite {
     pub folder: PathBuf,
     pub cases: usize,
@@ -104,7 +103,6 @@ fn without_rounds(document: &VerdictDocument) -> ComparisonPage {
     ComparisonPage { id: String::new(), document: document.clone(), pictures: Vec::new() }
 }
 
-/// The address that commits are linked at; empty where none is known.
 fn repository(named: Option<&str>) -> Result<String> {
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let server = variable("GITHUB_SERVER_URL").unwrap_or_else(|| "https://github.com".into());

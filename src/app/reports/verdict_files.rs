@@ -11,7 +11,6 @@ use crate::store::write_atomically;
 /// How the names of a release baseline's files begin.
 pub(crate) const ANCHOR_PREFIX: &str = "anchor.";
 
-/// The bytes that a renderer writes.
 pub(crate) fn bytes_of(write: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     write(&mut bytes).map_err(|error| Fault::defect("the output", error))?;

@@ -3,7 +3,6 @@
 use crate::model::{Result, shell_word};
 use crate::suite::Environment;
 
-/// Errors: those of [`Environment::read`].
 pub(crate) fn read() -> Result<Environment> {
     let in_action = std::env::var_os("GITHUB_ACTION_PATH").is_some();
     let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {

@@ -19,7 +19,6 @@ pub(crate) struct SettingsRequest {
 }
 
 impl SettingsRequest {
-    /// The flags that are given and take no value.
     pub(crate) fn without_value(&self) -> impl Iterator<Item = &'static str> {
         self.bare.iter().copied()
     }

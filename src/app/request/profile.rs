@@ -16,7 +16,6 @@ pub(crate) struct ProfileRequest {
 }
 
 impl ProfileRequest {
-    /// Lets the request win over the suite file.
     pub(crate) fn apply(&self, suite: &mut Suite) {
         let ProfileOptions { profilers, metrics, .. } = &mut suite.profile;
         let flag =
@@ -81,7 +80,6 @@ pub(crate) fn of_profiles<'p>(profiles: impl IntoIterator<Item = &'p Profile>) -
     exits.max_by_key(|exit| *exit == Exit::Machine)
 }
 
-/// The profiles of a record.
 pub(crate) fn profiles_of(record: &RunRecord) -> impl Iterator<Item = &Profile> {
     record.cases.iter().flat_map(|case| &case.profiles)
 }

@@ -107,7 +107,6 @@ impl<'a> LocalSuite<'a> {
         Self { request, builtins, registry: OnceCell::new() }
     }
 
-    /// Errors: those of [`SelectionRequest::registry`].
     pub(crate) fn registry(&self) -> Result<&Registry> {
         let read = self.registry.get_or_init(|| self.request.registry(self.builtins));
         read.as_ref().map_err(Clone::clone)

@@ -185,7 +185,6 @@ fn shorter(usual: &[Suite; 2], id: &str, factor: f64, samples: Samples) -> Optio
     })
 }
 
-/// Gives the benchmarks named their times, and says the shortest.
 fn shorten(
     sides: &mut [&mut Suite; 2],
     ids: &BTreeSet<String>,
@@ -211,14 +210,12 @@ fn shorten(
     })
 }
 
-/// Seconds that one process of each benchmark named is asked to measure for.
 fn seconds_asked(suite: &Suite, ids: &BTreeSet<String>) -> f64 {
     let of_case = |it: &Benchmark| it.settings.duration.value + it.settings.burnin.value;
     let named = suite.benchmarks.iter().filter(|it| ids.contains(it.id.as_str()));
     named.map(|it| it.points.len() as f64 * of_case(it)).sum()
 }
 
-/// The benchmark of a case and its times, where they are not the default.
 fn time_of(case: &CaseRecord) -> Option<(String, Spent, Origin)> {
     let seconds = |name: &str| parse_seconds(case.config.get(name)?.value.as_str()?).ok();
     let origin = &case.config.get("duration")?.origin;

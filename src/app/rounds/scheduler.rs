@@ -398,7 +398,6 @@ fn own_seconds(pair: usize, state: &RoundsState<'_>) -> f64 {
     (shared - others * measuring).max(own)
 }
 
-/// A case that another round may decide.
 struct Candidate {
     pair: usize,
     /// No number of rounds in sight would decide it.
@@ -431,7 +430,6 @@ impl StoppingPolicy for SequentialStopping {
         NextRound::Measure(self.chosen(&candidates, state))
     }
 
-    /// See [`SequentialStopping::leave_the_others`].
     fn is_candidate(&mut self, pair: usize, state: &RoundsState<'_>) -> bool {
         self.seen(state);
         self.alone.contains(&pair)

@@ -153,7 +153,6 @@ impl StoppingPolicy for SharedAlone {
     }
 }
 
-/// One comparison from the plan to the verdict.
 fn compared(simulated: &mut Simulated, seed: u64) -> VerdictDocument {
     compared_by(simulated, seed, |comparison| {
         Box::new(SequentialStopping::new(comparison, Reporter::new(Silent)))
@@ -260,7 +259,6 @@ fn f3_an_interaction_is_never_red_and_mostly_named() {
     assert!(named >= 4, "{named} of 6");
 }
 
-/// A comparison of eight cases in 20 rounds of shared processes.
 fn shared_alone(simulated: &mut Simulated, seed: u64) -> VerdictDocument {
     compared_by(simulated, seed, |_| Box::new(SharedAlone(20)))
 }

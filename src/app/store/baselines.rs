@@ -110,7 +110,6 @@ impl BaselinesRequest {
     }
 }
 
-/// Why a record must not become a baseline.
 fn refusal(record: &RunRecord, measured: usize, partial: bool) -> Option<String> {
     let is_skipped = |case: &&CaseRecord| matches!(case.outcome, Outcome::Skipped { .. });
     let skipped = record.cases.iter().filter(is_skipped).count();

@@ -149,7 +149,6 @@ impl Cleaning<'_> {
         Ok(())
     }
 
-    /// Temporary files that a killed process left in the store.
     fn clean_store(&mut self, store: &Store) -> Result<()> {
         let names = store.names();
         let baselines = store.root().join("baselines");
@@ -174,7 +173,6 @@ impl Cleaning<'_> {
         age.is_some_and(|age| age > Duration::from_secs_f64(seconds))
     }
 
-    /// Why an entry is needed, if it is.
     fn needed(&self, folder: &ArtifactsFolder, entry: &ArtifactsEntry, resumable: bool) -> Option<String> {
         if let Some(name) = self.baselines.get(&entry.name) {
             return Some(format!("baseline {name}"));

@@ -28,7 +28,6 @@ pub(crate) enum Stored {
     Branch(Box<Branch>),
 }
 
-/// A history, and what was read of it.
 pub(crate) struct Branch {
     address: Address,
     folder: PathBuf,
@@ -39,7 +38,6 @@ pub(crate) struct Branch {
     found: RefCell<Vec<(String, Option<Rc<HistoryEntry>>)>>,
 }
 
-/// Where a record is.
 pub(crate) enum Found {
     Path(PathBuf),
     Run(Rc<HistoryEntry>),
@@ -195,7 +193,6 @@ impl Branch {
         Ok((decisions, warnings))
     }
 
-    /// Every run, oldest first.
     pub(crate) fn listed(&self) -> Result<&[Listed]> {
         if self.listed.get().is_none() {
             let _ = self.listed.set(self.history()?.list()?);

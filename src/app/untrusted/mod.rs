@@ -68,7 +68,6 @@ pub(crate) fn too_few(expect: Option<u32>, found: usize) -> Option<MissingPart> 
     Some(gap(format!("{found} of {expect} parts came with a verdict")))
 }
 
-/// The name of a missing part where no job says which one it is.
 fn gap(what: String) -> MissingPart {
     MissingPart { what, ..MissingPart::default() }
 }
@@ -239,7 +238,6 @@ fn empty(name: &str, found: &BTreeMap<&str, Found>, folders: &[String]) -> Vec<M
     lacking.map(|folder| empty(&format!("{name}/{folder}"))).collect()
 }
 
-/// Puts a file where it belongs, if it is one of those that are looked at.
 fn place<'a>(name: &str, path: &'a str, found: &mut BTreeMap<&'a str, Found>) -> Result<()> {
     let (folder, file) = path.rsplit_once('/').unwrap_or(("", path));
     let (above, last) = folder.rsplit_once('/').unwrap_or(("", folder));

@@ -198,7 +198,6 @@ pub(super) fn value<T>(
     read.map(Some).map_err(|what| Fault::at_flag(format!("{flag} {text}"), what, format!("give {wanted}")))
 }
 
-/// One of an enum's words.
 fn named<T: IntoEnumIterator + Copy + Into<&'static str>>(text: &str) -> Result<Option<T>, String> {
     let found = T::iter().find(|it| Into::<&'static str>::into(*it) == text);
     if found.is_some() { Ok(found) } else { Err(format!("there is no `{text}`")) }

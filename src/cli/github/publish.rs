@@ -76,7 +76,6 @@ pub(crate) struct PublishArgs {
     pub dry_run: bool,
 }
 
-/// The words of [`CommentMode`].
 fn mode(word: &str) -> std::result::Result<CommentMode, String> {
     match word {
         "on-change" => Ok(CommentMode::OnChange),

@@ -106,7 +106,6 @@ fn exit(bisected: &Bisected) -> Exit {
     }
 }
 
-/// Errors: no probability between a half and 1.
 fn confidence(text: &str) -> Result<f64> {
     let flag = format!("--confidence {text}");
     let next = "give a probability from 50% to 99.99%";

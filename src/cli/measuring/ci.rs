@@ -128,7 +128,6 @@ fn in_job(args: &CiArgs, context: &Context, builtins: &[Benchmark], out: &mut im
     Ok(exit)
 }
 
-/// The result and its exit code, printed.
 fn judged(
     args: &CiArgs,
     context: Option<&Context>,
@@ -176,7 +175,6 @@ fn print_verdict(judged: &JudgedJob, fail_on: &[FailOn], out: &mut impl Write) -
     Ok(exit)
 }
 
-/// An annotation in a job, a line on standard error elsewhere.
 fn warn(note: &RunnerNote, out: &mut impl Write) -> Result<()> {
     if std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true") {
         return wrote(writeln!(out, "{}", note.command()).and_then(|()| out.flush()));

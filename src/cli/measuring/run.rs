@@ -93,7 +93,6 @@ fn print(finished: &Finished, out: &mut impl Write) -> Result<()> {
     ))
 }
 
-/// Prints what a run would do, case by case; nothing is started.
 fn dry_run(suite: &Suite) -> String {
     let plan = Plan::single(suite);
     let interpreters: BTreeMap<&str, String> = suite
@@ -156,7 +155,6 @@ fn kernel(file: &str, call: &KernelCall) -> String {
     format!("{} of {file}{options}, grid {grid}, block {block}{shared}", call.entry)
 }
 
-/// The deadlines that a process of this benchmark can meet.
 fn limits(benchmark: &Benchmark) -> String {
     let deadlines = benchmark.settings.effective_deadlines();
     let stages: Vec<Stage> = match benchmark.timing {

@@ -108,7 +108,6 @@ fn counted(kind: ArtifactsKind, number: usize) -> String {
     many(number, noun)
 }
 
-/// `count` with groups of digits.
 fn many(number: usize, noun: &str) -> String {
     let text = count(number, noun);
     let (_, noun) = text.split_once(' ').unwrap_or_default();

@@ -64,7 +64,6 @@ fn say(out: &mut impl Write, text: &str) -> Result<()> {
     wrote(writeln!(out, "{}", wrap(text, 78).join("\n")))
 }
 
-/// The machine and the effort, said before the verdict.
 fn effort(measured: &MeasuredCommits, out: &mut impl Write) -> Result<()> {
     let processes = || {
         let cases = measured.finished.iter().flat_map(|finished| &finished.record.cases);
@@ -80,7 +79,6 @@ fn effort(measured: &MeasuredCommits, out: &mut impl Write) -> Result<()> {
     wrote(writeln!(out))
 }
 
-/// Says how the verdict compares with what is known to be true here.
 fn conclude(document: &VerdictDocument, out: &mut impl Write) -> Result<Exit> {
     let (planted, others): (Vec<&Row>, Vec<&Row>) =
         document.rows.iter().partition(|row| row.case.benchmark.as_str() == PLANTED);

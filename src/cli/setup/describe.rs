@@ -269,7 +269,6 @@ fn of_python(entry: &PythonEntry, benchmark: &Benchmark) -> Vec<(&'static str, S
     rows
 }
 
-/// The rows for a kernel, as the suite file has them.
 fn of_kernel(entry: &CudaEntry) -> Vec<(&'static str, String)> {
     let mut rows = vec![
         ("kernel", entry.entry.clone()),
@@ -304,7 +303,6 @@ fn of_argument(argument: &CudaArgument) -> String {
     }
 }
 
-/// The row of a command, under the name of its kind.
 fn of_action(
     action: &Action,
     [command, shell, builtin]: [&'static str; 3],

@@ -175,7 +175,6 @@ fn write_workflows(workflows: &PreparedWorkflows, out: &mut impl Write) -> Resul
     Ok(())
 }
 
-/// The labels that a person at a terminal types; elsewhere the usual ones.
 fn asked() -> Result<String> {
     if !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
         return Ok(USUAL_LABELS.into());

@@ -156,7 +156,6 @@ fn is_known(benchmark: &Benchmark) -> bool {
     benchmark.harness.is_none() || benchmark.is_listed()
 }
 
-/// Cases that are known.
 fn cases_of(benchmark: &Benchmark) -> usize {
     known_points(benchmark).len()
 }

@@ -57,7 +57,6 @@ impl World {
         Self { folder, repository, first, second, third, topic1, topic2, merge }
     }
 
-    /// The job of an event file, its head and base being these commits.
     fn job(&self, name: &str, head: Oid, base: Oid, branch: &str) -> Context {
         let fixture =
             PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("fixtures/github/events/{name}.json"));
@@ -103,7 +102,6 @@ impl World {
         self.choose_asking(context, &BaseRequest { base: None, history: None }, Past::None).unwrap()
     }
 
-    /// Makes the clone one that was cut short.
     fn shallow(&self, at: Oid) {
         std::fs::write(self.repository.path().join("shallow"), format!("{at}\n")).unwrap();
     }
