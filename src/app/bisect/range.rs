@@ -8,12 +8,10 @@ use crate::suite::Benchmark;
 use crate::trend::{TrendsDocument, V1ChangePoint};
 
 pub(super) struct ProposedRange {
-    /// `GOOD..BAD`.
     pub text: String,
     pub metric: String,
     /// Change of the metric, as a share.
     pub change: f64,
-    /// For the reader.
     pub why: String,
 }
 

@@ -22,9 +22,7 @@ pub(crate) struct BisectRequest {
     pub metric: Option<String>,
     pub run: RunRequest,
     pub store: Option<String>,
-    /// One suite file for all commits.
     pub suite_file: Option<PathBuf>,
-    /// Nothing is put into a sandbox.
     pub no_sandbox: bool,
     /// The bisection to resume: its id or folder; empty: the latest one.
     pub resume: Option<String>,
@@ -38,10 +36,8 @@ pub(crate) struct BisectRequest {
     pub any: bool,
 }
 
-/// A bisection that has ended, for now or for good.
 pub(crate) struct Bisected {
     pub document: BisectDocument,
-    /// The signal that ended it.
     pub interrupted: Option<i32>,
     /// The command that continues, where something is open.
     pub resume: Option<String>,

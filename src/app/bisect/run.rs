@@ -19,7 +19,6 @@ const ASSUMED_PROCESS: f64 = 1.0;
 /// A commit of this probability is named while others are still asked.
 const TELLING: f64 = 0.2;
 
-/// Reasons to end the loop without an answer.
 pub(super) enum Stopped {
     Signal(i32),
     OutOfTime,

@@ -26,7 +26,6 @@ pub(super) struct MeasuredProcess {
     /// In the metric's unit.
     pub value: f64,
     pub seconds: f64,
-    /// It counts.
     pub counts: bool,
 }
 
@@ -46,7 +45,6 @@ pub(super) struct ResumedBisection {
     pub folder: BisectFolder,
     pub beginning: BisectBeginning,
     entries: Vec<BisectEntry>,
-    /// The text of its suite file.
     pub suite: String,
 }
 
@@ -77,7 +75,6 @@ pub(super) fn resumed(root: &Path, suite_file: Option<&Path>) -> Result<ResumedB
     Ok(ResumedBisection { folder, beginning: *beginning, entries, suite })
 }
 
-/// The facts of this machine that have to agree for a suite.
 pub(super) fn machine_facts(suite: &Suite, folder: &Path) -> BTreeMap<String, String> {
     let key = machine_key(&machine::manifest(folder), &match_key(&suite.gate));
     key.into_iter().map(|(field, fact)| (field, fact.text)).collect()
@@ -208,7 +205,6 @@ impl BisectState {
         self.measured.iter().filter_map(|process| self.turned(process))
     }
 
-    /// Keeps a warning, once.
     pub(super) fn warn(&mut self, text: &str) {
         if self.warnings.len() < MOST_WARNINGS && !self.warnings.iter().any(|known| known == text) {
             self.warnings.push(text.to_owned());
@@ -224,7 +220,6 @@ impl BisectState {
         self.measured.len()
     }
 
-    /// Rounds that were begun.
     pub(super) fn rounds(&self) -> u32 {
         self.measured.iter().map(|process| process.round + 1).max().unwrap_or(0)
     }

@@ -26,7 +26,6 @@ const MOST_TREES: usize = 8;
 pub(super) struct BisectTrees<'a> {
     pub range: &'a CommitRange,
     suites: SideSuites<'a>,
-    /// The root of the user's repository.
     home: PathBuf,
     folder: PathBuf,
     runs: PathBuf,
@@ -34,7 +33,6 @@ pub(super) struct BisectTrees<'a> {
     bad: Option<Suite>,
     case: Option<CaseId>,
     slots: Vec<TreeSlot>,
-    /// Counts the uses of trees.
     clock: u64,
     /// Locked once the case is known.
     clocks: Option<HeldClocks>,

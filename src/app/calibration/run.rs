@@ -52,7 +52,6 @@ pub(crate) struct Calibrated {
     pub has_failures: bool,
 }
 
-/// Measures the suite against itself, and stores what was learned.
 pub(crate) fn calibrate(
     request: &CalibrateRequest,
     builtins: &[Benchmark],
@@ -159,7 +158,6 @@ impl StoppingPolicy for Even {
     }
 }
 
-/// Per cent of the usual work.
 const USUAL: u32 = 100;
 const MORE: u32 = 105;
 /// The gate's own default.

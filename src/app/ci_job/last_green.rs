@@ -13,7 +13,6 @@ use crate::model::{Exit, NoReference, Result, Shard};
 /// The commit of a history that the next run is judged against.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum HistoryBase {
-    /// The newest commit that is green.
     Green(String),
     /// The newest such run is not green, and this is what it was judged against: the reference stays while nothing is green,
     /// whatever became of older runs.

@@ -34,7 +34,6 @@ use trends::TrendsRequest;
 /// The job, apart from what the event says.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CiJobRequest {
-    /// The comparison, without its range.
     pub comparison: CommitsRequest,
     pub base: Option<String>,
     /// Address of the history whose newest green commit is the base of scheduled runs.

@@ -15,10 +15,8 @@ use crate::model::{Result, Shard};
 use crate::store::write_atomically;
 use crate::suite::Benchmark;
 
-/// Its name in the folder of reports.
 const TRENDS: &str = "trends.json";
 
-/// Rows whose history goes with a verdict.
 const MOST_ROWS: usize = 64;
 
 pub(super) struct TrendsRequest<'a> {
@@ -26,9 +24,7 @@ pub(super) struct TrendsRequest<'a> {
     pub history: Option<&'a str>,
     pub label: &'a str,
     pub shard: Option<Shard>,
-    /// The commit that is judged.
     pub head: &'a str,
-    /// The suite file of the checkout.
     pub config: &'a Path,
 }
 

@@ -32,9 +32,7 @@ pub(crate) struct RecordsRequest {
     /// Stored runs that must show how much sessions differ; `None`: as the gate has it.
     pub sessions: Option<u32>,
     pub fail_inconclusive: bool,
-    /// Put the records into the documents.
     pub embed: bool,
-    /// How files of other programs are read.
     pub ingest: IngestOptions,
 }
 
@@ -47,7 +45,6 @@ pub(crate) enum ComparedRecords {
 pub(crate) struct RecordsVerdict {
     pub document: VerdictDocument,
     pub anchored: Option<VerdictDocument>,
-    /// Where the reports of a fresh run are written.
     pub reports: Option<PathBuf>,
     /// Base, head and release baseline, which live as long as the verdict: taking large ones apart is felt.
     _records: Vec<RunRecord>,
@@ -154,7 +151,6 @@ struct Loaded {
     base: LoadedRecord,
     head: LoadedRecord,
     anchor: Option<LoadedRecord>,
-    /// Its gate judges.
     suite: Option<Suite>,
     reports: Option<PathBuf>,
 }

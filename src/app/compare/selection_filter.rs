@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use crate::model::{BenchmarkId, CaseRecord, Params, Result, RunRecord};
 use crate::suite::{Action, Benchmark, HarnessEntry, Registry, Selection, Source, Suite};
 
-/// Which cases the selection flags leave out of a comparison.
 pub(crate) struct SelectionFilter {
     left_out: HashSet<(BenchmarkId, Params)>,
     /// Benchmarks of a harness, of whose cases the selection leaves some.

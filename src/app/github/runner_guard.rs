@@ -15,7 +15,6 @@ use crate::store::write_atomically;
 /// Where the guard is installed, and for which runner.
 #[derive(Clone, Debug)]
 pub(crate) struct InstallationRequest {
-    /// Folder of script, policy and log.
     pub folder: PathBuf,
     /// The runner's own file of variables.
     pub runner_env: Option<PathBuf>,

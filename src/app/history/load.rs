@@ -19,7 +19,6 @@ const MOST_STALE: usize = 1_000;
 pub(super) struct LoadedTrends {
     pub table: TrendTable,
     pub dictionary: Dictionary,
-    /// Older runs that were not looked at.
     pub left_out: usize,
     /// Runs that were passed over, and a cache that could not be used.
     pub warnings: Vec<String>,

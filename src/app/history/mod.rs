@@ -46,7 +46,6 @@ const SHOWN_RUNS: usize = 30;
 #[derive(Clone, Debug)]
 pub(crate) struct HistoryRequest {
     pub config: Option<PathBuf>,
-    /// `--store`.
     pub store: Option<String>,
     /// A glob over the names of cases and of benchmarks.
     pub case: Option<String>,

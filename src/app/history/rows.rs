@@ -14,9 +14,7 @@ use crate::trend::{CACHE_VERSION, SeriesFilter, TrendsDocument, trends_of};
 pub(crate) struct RowsOfMachine<'r> {
     /// Empty for the only one.
     pub label: &'r str,
-    /// Cases and metrics.
     pub rows: HashSet<(&'r CaseId, &'r str)>,
-    /// Runs that make a night of it.
     pub parts: usize,
 }
 

@@ -26,7 +26,6 @@ const HEAD: usize = 4096;
 /// Files larger than this are not read: no result of a benchmark is.
 const MAX_BYTES: u64 = 2 << 30;
 
-/// How files of other programs are read.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct IngestOptions {
     /// The name of a format; `None` or `auto`: by the file.

@@ -11,7 +11,6 @@ use crate::model::{Exit, Fault, Result};
 
 pub(crate) type Log<'a> = dyn FnMut(&str) -> Result<()> + 'a;
 
-/// The flags of `publish`.
 #[derive(Clone, Debug)]
 pub(crate) struct PublishRequest {
     /// A comparison's folder, a verdict, or the folder of a merge; `None`: the latest comparison.
@@ -30,7 +29,6 @@ pub(crate) struct PublishRequest {
     /// How the measuring jobs ended, in GitHub's words.
     pub measured: Option<String>,
     pub issue: bool,
-    /// Address of a history to append to.
     pub history: Option<String>,
     /// Beginning of the names of the artifacts that are fetched.
     pub artifact: String,
@@ -115,7 +113,6 @@ pub(crate) fn gate_name(text: &str) -> std::result::Result<String, String> {
     }
 }
 
-/// A fault that means: judged, but not told.
 pub(super) fn unpublished(target: &str, what: impl std::fmt::Display, next: &str) -> Fault {
     Fault::at(target, what, next).exits(Exit::Unpublished)
 }

@@ -24,7 +24,6 @@ const PICTURES: usize = 8;
 
 #[derive(Clone, Debug)]
 pub(crate) struct SiteRequest {
-    /// The folder of the site.
     pub output: PathBuf,
     pub history: HistoryRequest,
     /// Folders or ids of comparisons; empty: the newest that are kept here.
@@ -32,7 +31,6 @@ pub(crate) struct SiteRequest {
     pub artifacts: Option<PathBuf>,
     /// Heading; absent: the suite's name.
     pub title: Option<String>,
-    /// A sentence for every page; empty for none.
     pub note: String,
     /// The repository of the linked commits; absent: that of the job, if there is one.
     pub repository: Option<String>,
@@ -42,7 +40,6 @@ pub(crate) struct WrittenSite {
     pub folder: PathBuf,
     pub cases: usize,
     pub comparisons: usize,
-    /// Comparisons that have no page, and why.
     pub warnings: Vec<String>,
 }
 

@@ -14,9 +14,7 @@ pub(crate) struct RoundsRequest {
     pub rounds: Option<u32>,
     pub interleave: Option<Interleaving>,
     pub controls: Option<u32>,
-    /// Seed of the random run order.
     pub order_seed: Option<u64>,
-    /// Nothing is put into a sandbox.
     pub no_sandbox: bool,
 }
 
@@ -51,7 +49,6 @@ pub(crate) struct CommitsRequest {
     pub store: Option<String>,
     /// The comparison to resume: its id or folder; empty: the latest one.
     pub resume: Option<String>,
-    /// One suite file for both sides.
     pub suite_file: Option<PathBuf>,
     pub fail_inconclusive: bool,
     /// The missing reference, where a commit is compared with itself because there is no other.

@@ -12,7 +12,6 @@ use crate::suite::{Benchmark, Gate, Overrides, RunOptions, Suite};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SettingsRequest {
     pub overrides: Overrides,
-    /// Flags that were given with a value.
     pub given: Vec<GivenFlag>,
     /// Flags that were given and take none.
     pub bare: Vec<&'static str>,
@@ -92,7 +91,6 @@ pub(crate) struct RunRequest {
 }
 
 impl RunRequest {
-    /// The suite as it is to be measured.
     pub(crate) fn suite(&self, builtins: &[Benchmark]) -> Result<Suite> {
         self.configured(self.selection.suite(builtins)?)
     }

@@ -8,7 +8,6 @@ use crate::suite::{ProfileOptions, Suite};
 /// The flags of profilers; the suite file decides about absent ones.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ProfileRequest {
-    /// Empty: none.
     pub profilers: Option<Vec<Profiler>>,
     pub metrics: Option<MetricSet>,
     /// A profile that is asked for and not taken is an error.

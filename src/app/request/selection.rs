@@ -23,7 +23,6 @@ pub(crate) struct SelectionRequest {
 }
 
 impl SelectionRequest {
-    /// Everything of one suite file.
     pub(crate) fn of_file(config: Option<PathBuf>) -> Self {
         Self { config, ..Self::default() }
     }
@@ -48,12 +47,10 @@ impl SelectionRequest {
         Ok(Registry::new(file, builtins))
     }
 
-    /// The selected cases of the suite file, or of the built-in members.
     pub(crate) fn suite(&self, builtins: &[Benchmark]) -> Result<Suite> {
         self.select(&self.registry(builtins)?)
     }
 
-    /// The selected cases of a registry, and of these the shard's.
     pub(crate) fn select(&self, registry: &Registry) -> Result<Suite> {
         let mut suite = registry.select(&self.selection)?;
         self.keep_shard(&mut [&mut suite])?;

@@ -54,7 +54,6 @@ pub(crate) struct Rest {
     /// That would probably decide `cases`, by the rates measured.
     seconds: f64,
     cases: usize,
-    /// Cases that are open.
     open: usize,
     /// Benchmarks of which as much time again would not decide every case.
     pub hopeless: BTreeSet<BenchmarkId>,

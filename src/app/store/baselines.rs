@@ -15,7 +15,6 @@ use crate::suite::{Benchmark, Suite};
 /// Where baselines and runs are kept.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BaselinesRequest {
-    /// Suite file whose store is meant.
     pub config: Option<PathBuf>,
     pub store: Option<String>,
 }
@@ -29,7 +28,6 @@ pub(crate) struct SavedBaseline {
     pub newer: Option<String>,
 }
 
-/// The baselines of a store, oldest first.
 pub(crate) enum BaselineList {
     Folder(Vec<BaselineEntry>),
     History { address: Address, rows: Vec<V1HistoryRow>, warnings: Vec<String> },

@@ -19,11 +19,8 @@ use crate::suite::{Benchmark, KeepRuns, Suite};
 #[derive(Clone, Debug)]
 pub(crate) struct GcRequest {
     pub place: ArtifactsRequest,
-    /// `--store`.
     pub store: Option<String>,
-    /// `--keep`.
     pub keep: Option<KeepRuns>,
-    /// `--history`.
     pub history: Option<String>,
     pub dry_run: bool,
 }
@@ -31,7 +28,6 @@ pub(crate) struct GcRequest {
 /// Removed runs, or those that would be.
 #[derive(Default)]
 pub(crate) struct Cleaned {
-    /// By kind.
     pub removed: BTreeMap<ArtifactsKind, usize>,
     pub bytes: u64,
     /// Runs, comparisons and bisections that stay.

@@ -18,7 +18,6 @@ const MAX_SEARCHED: usize = 30;
 
 /// The stores that one command uses. Each is opened once, and what was read of it stays.
 pub(crate) struct Stores<'a> {
-    /// `--store`.
     flag: Option<&'a str>,
     opened: RefCell<Vec<(String, PathBuf, Rc<Stored>)>>,
 }

@@ -2,7 +2,6 @@
 
 use crate::model::{Fault, Result};
 
-/// Most files of an artifact.
 pub const FILES: usize = 2_000;
 /// Most bytes of one file, unpacked.
 pub const FILE: u64 = 32 << 20;
@@ -12,9 +11,7 @@ pub const ALL: u64 = 128 << 20;
 pub const DOCUMENTS: usize = 64 << 20;
 /// A file of more than a MiB may not be packed more tightly than this.
 pub const RATIO: u64 = 200;
-/// Most folders in a path.
 pub const DEPTH: usize = 16;
-/// Most bytes of a path.
 pub const PATH: usize = 1_024;
 
 const NEXT: &str = "upload the folder of a comparison as gbench-ci left it, without its logs";

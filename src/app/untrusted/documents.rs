@@ -59,7 +59,6 @@ pub(super) fn trends(name: &str, text: &str) -> Result<TrendsDocument> {
     Ok(trends)
 }
 
-/// A merged document from its text.
 pub(super) fn merged(name: &str, text: &str) -> Result<Merged> {
     let mut merged: Merged = document(name, "merged.json", text)?;
     let checked = merged_is_ours(&merged).and_then(|()| check_merged_consistency(&merged));

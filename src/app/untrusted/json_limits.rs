@@ -5,7 +5,6 @@ use serde::de::{DeserializeSeed, Error, MapAccess, SeqAccess, Visitor};
 
 /// Most entries of one list: rows of a verdict are one.
 pub(super) const ENTRIES: usize = 20_000;
-/// Most bytes of one text.
 pub(super) const TEXT: usize = 4 << 10;
 /// Most values in all. A row has about fifty.
 pub(super) const VALUES: usize = 2_000_000;

@@ -163,9 +163,7 @@ struct Found {
     verdict: Option<String>,
     merged: Option<String>,
     trends: Option<String>,
-    /// Records of a comparison's sides are there.
     records: bool,
-    /// It is a run's folder.
     run: bool,
 }
 
