@@ -310,7 +310,7 @@ fn t3_other_schemas_and_fields_are_refused() {
         let row = value["rows"][0].clone();
         value["rows"].as_array_mut().unwrap().push(row);
     };
-    refused(with_verdict(twice), "stands in it twice");
+    refused(with_verdict(twice), "appears twice");
 }
 
 #[test]

@@ -127,7 +127,7 @@ fn outside_of_ci_only_commits_of_the_default_branch_enter() {
     // The branch is right and the commit is not.
     laptop.ran("compare main..topic --quiet --rounds 4");
     sandbox.switch("main");
-    laptop.ran(PUBLISH).exits(6).says("is none that this clone knows");
+    laptop.ran(PUBLISH).exits(6).says("is not one that this clone knows");
     assert!(laptop.kept().is_empty());
 
     laptop.measured("");

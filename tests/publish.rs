@@ -475,7 +475,7 @@ fn a_dry_run_says_of_every_flag_what_would_come_of_it() {
     hub.ran("schedule", &format!("publish {green} --dry-run --issue --history git:h"))
         .exits(0)
         .says("issue: would be closed, if one is open")
-        .says("history git:h: would fail with exit code 6: a verdict by itself holds no record");
+        .says("history git:h: would fail with exit code 6: a verdict alone has no record");
     let id = "20261121T110000.000Z-c0ffee";
     let whole = shown(&fixture("rounds_gaps/all_skipped").join(id));
     hub.ran("schedule", &format!("publish {whole} --dry-run --history git:h"))
@@ -496,8 +496,10 @@ fn a_dry_run_says_of_every_flag_what_would_come_of_it() {
         .exits(0)
         .says("check gbench-ci: would end as failure: Nothing was compared: exit code 5");
     let laptop = outside(hub.folder.path(), &format!("publish {red} --dry-run"));
-    let ran =
-        ended(laptop).exits(0).says("this is no job of GitHub Actions").says("check gbench-ci: would end as");
+    let ran = ended(laptop)
+        .exits(0)
+        .says("this is not a job of GitHub Actions")
+        .says("check gbench-ci: would end as");
     assert!(!ran.out.contains("would end as"), "standard output holds the comment alone: {}", ran.out);
     assert!(hub.fake.requests().is_empty());
 }

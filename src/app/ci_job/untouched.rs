@@ -106,7 +106,7 @@ fn plain(path: &Path) -> PathBuf {
     plain
 }
 
-/// The paths that differ, each name of a file that was moved. `None` for one that is no UTF-8 text.
+/// The paths that differ, each name of a file that was moved. `None` for one that is not UTF-8 text.
 fn changed(
     repository: &Repository,
     base: &Tree<'_>,

@@ -42,7 +42,7 @@ pub(super) fn refuse_other(repository: &Repository, branch: &str, commit: &str) 
     } else {
         let short = short_commit(commit);
         let what =
-            format!("it only accepts commits of {default}, and this clone does not know {short} as one");
+            format!("it only accepts commits of {default}, and {short} is not one that this clone knows");
         Err(unpublished("the history", what, "merge it, or fetch the branch, and publish again"))
     }
 }
@@ -112,7 +112,11 @@ mod tests {
         assert!(refuse_other(&repository, "main", &commit).is_ok());
         for (branch, commit, words) in [
             ("topic", commit.as_str(), "this one is of topic"),
-            ("main", "00112233445566778899aabbccddeeff00112233", "0011223344 is none that this clone knows"),
+            (
+                "main",
+                "00112233445566778899aabbccddeeff00112233",
+                "0011223344 is not one that this clone knows",
+            ),
         ] {
             let fault = refuse_other(&repository, branch, commit).unwrap_err();
             assert!(fault.what.contains(words) && fault.exit == Exit::Unpublished, "{fault}");
