@@ -24,7 +24,7 @@ pub fn merge(parts: Vec<VerdictPart>) -> Result<Merged> {
 /// without a job is a separate machine, named after its folder.
 ///
 /// `gaps`: what the caller knows to be missing. Each, and each shard that did not come, makes conclusion and exit code
-/// at least those of [`Conclusion::Failed`].
+/// at least those of [`crate::Conclusion::Failed`].
 ///
 /// Errors: no part at all, with exit code 4; with exit code 2, and both parts named: a shard or a row that two parts
 /// bring, other commits, another rule or policy, shards of another number.

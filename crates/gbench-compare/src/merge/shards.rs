@@ -276,7 +276,7 @@ fn replays(parts: &[VerdictPart]) -> Vec<RunId> {
     if all { ids.into_iter().collect() } else { Vec::new() }
 }
 
-/// [`check_consistency`] of a group: besides the result of its rows it may be inconclusive to the letter because a shard
+/// [`crate::check_consistency`] of a group: besides the result of its rows it may be inconclusive to the letter because a shard
 /// decided nothing, and, where the whole has gaps, failed.
 pub(super) fn check_group_consistency(
     document: &VerdictDocument,

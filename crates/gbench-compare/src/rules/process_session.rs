@@ -2,7 +2,7 @@
 //!
 //! Processes of one run show how much processes differ. Two runs of one program on one machine differ by more, and no
 //! number of processes shows by how much: that takes other runs. With `V` the variance between sessions that the history
-//! shows ([`crate::session_variance`]), the difference of two sessions has the squared error
+//! shows ([`crate::evidence::session_variance`]), the difference of two sessions has the squared error
 //!
 //! ```text
 //!   error^2 = base's s^2/n + head's s^2/n + 2 V

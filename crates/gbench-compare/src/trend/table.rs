@@ -16,7 +16,7 @@ pub struct SeriesId {
     pub label: String,
 }
 
-/// One figure. Half the width of its interval is that of [`super::MetricPoint`].
+/// One figure. Half the width of its interval is that of [`super::run::MetricPoint`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TrendPoint {
     pub value: f64,

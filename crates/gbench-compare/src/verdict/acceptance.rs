@@ -88,7 +88,7 @@ pub struct AcceptedRow {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(tag = "is", rename_all = "snake_case", deny_unknown_fields)]
 pub enum AcceptedFinding {
-    /// By a share, as [`super::Change`] has it; accepted up to `high`.
+    /// By a share, as [`crate::Change`] has it; accepted up to `high`.
     Slower { slowdown: f64, low: f64, high: f64 },
     /// By a difference in the metric's unit, where that is what was judged; accepted up to `at_most`.
     Larger { difference: f64, at_most: f64, unit: String },

@@ -41,7 +41,7 @@ impl UpdateError {
     }
 }
 
-/// Takes the step until it is known how it ended, as often as [`super::ClientLimits::attempts`] says.
+/// Takes the step until it is known how it ended, as often as [`crate::ClientLimits::attempts`] says.
 pub(crate) fn retry_update<T>(
     client: &Client,
     mut step: impl FnMut() -> Result<T, UpdateError>,

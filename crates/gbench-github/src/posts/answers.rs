@@ -1,5 +1,5 @@
 //! One comment of ours for each pull request and gate that answers commands. Its marker also says at which commit the
-//! decisions are kept: see [`super::kept`].
+//! decisions are kept: see [`crate::kept`].
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
