@@ -16,92 +16,57 @@ enum CompareKind {
 }
 
 struct FlagRule {
-    flags: &'static [&'static str],
+    /// Separated by blanks.
+    flags: &'static str,
     kinds: &'static [CompareKind],
     what: &'static str,
     next: &'static str,
 }
 
-const COMMITS: &str = "take it out, or name commits: `gbench-ci compare BASE..HEAD`";
 const BETWEEN_COMMITS: &str = "it has no meaning between commits";
 
 const RULES: [FlagRule; 7] = [
     FlagRule {
-        flags: &[
-            "--budget",
-            "--rounds",
-            "--interleave",
-            "--controls",
-            "--order-seed",
-            "--no-sandbox",
-            "--resume",
-            "--suite-file",
-            "--shard",
-        ],
+        flags: "--budget --rounds --interleave --controls --order-seed --no-sandbox --resume \
+                --suite-file --shard",
         kinds: &[Commits],
         what: "it only applies when two commits are compared",
-        next: COMMITS,
+        next: "take it out, or name commits: `gbench-ci compare BASE..HEAD`",
     },
     FlagRule {
-        flags: &["--profile", "--profile-metrics", "--require-profilers"],
+        flags: "--profile --profile-metrics --require-profilers",
         kinds: &[Commits],
         what: "a stored run cannot be profiled, and a verdict needs both sides",
         next: "compare commits: `gbench-ci compare BASE..HEAD`, or profile a fresh run: `gbench-ci profile CASE`",
     },
     FlagRule {
-        flags: &["--sessions"],
+        flags: "--sessions",
         kinds: &[Fresh, Stored],
         what: BETWEEN_COMMITS,
         next: "it is about stored runs: take it out",
     },
     FlagRule {
-        flags: &["--anchor"],
+        flags: "--anchor",
         kinds: &[Fresh, Stored],
         what: BETWEEN_COMMITS,
         next: "compare a stored run with it, or name its commit: `TAG..HEAD`",
     },
     FlagRule {
-        flags: &["--embed"],
+        flags: "--embed",
         kinds: &[Fresh, Stored],
         what: BETWEEN_COMMITS,
         next: "take it out: the records are kept in the comparison's folder",
     },
     FlagRule {
-        flags: &[
-            "--input-format",
-            "--input-suite",
-            "--unit",
-            "--better",
-            "--metric",
-            "--parameters",
-            "--rows",
-            "--where",
-        ],
+        flags: "--input-format --input-suite --unit --better --metric --parameters --rows --where",
         kinds: &[Stored],
         what: "it only applies when two result files are compared",
         next: "name both: `gbench-ci compare BASE HEAD`",
     },
     FlagRule {
-        flags: &[
-            "--processes",
-            "--iterations",
-            "--warmup",
-            "--duration",
-            "--burnin-seconds",
-            "--cold-start",
-            "--timeout-multiplier",
-            "--seed",
-            "--preset",
-            "--timing-mode",
-            "--reproducible",
-            "--check-determinism",
-            "--lock-sm-clock",
-            "--lock-memory-clock",
-            "--artifacts",
-            "--deadline",
-            "--lock-wait",
-            "--no-lock",
-        ],
+        flags: "--processes --iterations --warmup --duration --burnin-seconds --cold-start \
+                --timeout-multiplier --seed --preset --timing-mode --reproducible --check-determinism \
+                --lock-sm-clock --lock-memory-clock --artifacts --deadline --lock-wait --no-lock",
         kinds: &[Commits, Fresh],
         what: "it only applies when something is measured; two records are measured already",
         next: "take it out, or name the base alone to compare it with a fresh run",
@@ -116,7 +81,7 @@ pub(super) fn refuse_others(given: &GivenFlags, target: &CompareTarget) -> Resul
         CompareTarget::Records(_) => Stored,
     };
     let others = RULES.iter().filter(|rule| !rule.kinds.contains(&kind));
-    let mut refused = others.flat_map(|rule| rule.flags.iter().map(move |flag| (rule, *flag)));
+    let mut refused = others.flat_map(|rule| rule.flags.split(' ').map(move |flag| (rule, flag)));
     match refused.find(|(_, flag)| given.has(flag)) {
         Some((rule, flag)) => Err(Fault::at_flag(flag, rule.what, rule.next)),
         None => Ok(()),
@@ -141,8 +106,8 @@ mod tests {
         let command = command();
         let known: BTreeSet<String> =
             command.get_arguments().filter_map(|it| Some(format!("--{}", it.get_long()?))).collect();
-        for flag in RULES.iter().flat_map(|rule| rule.flags) {
-            assert!(known.contains(*flag), "{flag}");
+        for flag in RULES.iter().flat_map(|rule| rule.flags.split(' ')) {
+            assert!(known.contains(flag), "{flag}");
         }
     }
 
