@@ -132,4 +132,10 @@ mod tests {
             assert_eq!(refuse_others(&args.given, target).is_err(), refused, "{line}");
         }
     }
+    #[test]
+    fn files_of_one_side_and_words_are_not_mixed() {
+        let mixed = command().try_get_matches_from(["compare", "b.log", "--head", "h.log"]);
+        let error = mixed.unwrap_err().to_string();
+        assert!(error.contains("cannot be used with"), "{error}");
+    }
 }
