@@ -131,6 +131,32 @@ fn another_gpu_is_refused_and_named() {
 }
 
 #[test]
+fn b2_another_host_of_the_same_model_is_refused_unless_the_suite_declares_a_pool() {
+    let (folder, record) = measured();
+    let other = |head: &mut RunRecord| {
+        let Probe::Known(gpu) = &mut head.manifest.gpu else { unreachable!("set above") };
+        gpu.devices[0].uuid = Probe::Known("GPU-of-another-host".into());
+        scale(head, "s/sort", 1.385);
+    };
+    let (ran, verdict) = compared(folder.path(), &record, other, "--sessions 0");
+    ran.exits(5).says("host").says("host = \"annotate\"");
+    assert_eq!(verdict["rows"], Value::Array(Vec::new()), "nothing is compared across machines");
+    let pool = format!("{SUITE}[gate.match]\nhost = 'annotate'\n");
+    std::fs::write(folder.path().join("gbench.toml"), pool).unwrap();
+    let (ran, _) = compared(folder.path(), &record, other, "--sessions 0");
+    ran.exits(1).says("host");
+    // A record that does not know its host is of an older version.
+    std::fs::write(folder.path().join("gbench.toml"), SUITE).unwrap();
+    let unknown = |head: &mut RunRecord| {
+        let Probe::Known(gpu) = &mut head.manifest.gpu else { unreachable!("set above") };
+        gpu.devices[0].uuid = Probe::Failed("not asked for".into());
+        head.manifest.host.container = Probe::Known("docker".into());
+    };
+    let (ran, _) = compared(folder.path(), &record, unknown, "--sessions 0");
+    ran.exits(0).says("host");
+}
+
+#[test]
 fn a_baseline_is_compared_with_a_fresh_run_and_the_reports_lie_beside_its_record() {
     let folder = folder_with(SUITE);
     let path = folder.path();

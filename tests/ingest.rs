@@ -377,6 +377,38 @@ fn files_that_name_different_cards_are_not_compared() {
     );
 }
 
+/// A harness's file, what it calls its machine, another machine, and the fact that refuses the comparison.
+const MACHINES: [(&str, &str, &str, Option<&str>); 6] = [
+    ("pytest-benchmark/5.3.1/out/pytest-benchmark.json", "AMD EPYC", "AMD Ryzen", Some("file.cpu_model")),
+    ("google-benchmark/1.9.1/out/google-benchmark.json", r#""host_name": ""#, r#""host_name": "other-"#, Some("file.host")),
+    ("go-test/1.27.3/stdout", "cpu: AMD EPYC", "cpu: AMD Ryzen", Some("file.cpu_model")),
+    ("pyperf/2.10.0/out/pyperf.json", "AMD EPYC", "AMD Ryzen", Some("file.cpu_model")),
+    ("benchmarkdotnet/by-hand-0.14/out/results/Sample.Sort-report-full.json", r#""ProcessorName": "CPU""#, r#""ProcessorName": "Other""#, Some("file.cpu_model")),
+    // It names its Java, and no machine.
+    ("jmh/by-hand-1.37/out/jmh.json", r#""jdkVersion": "17.0.15""#, r#""jdkVersion": "21.0.1""#, None),
+];
+
+#[test]
+fn b1_files_that_name_their_machine_are_compared_only_with_those_of_it() {
+    for (file, here, there, strict) in MACHINES {
+        let folder = crate::support::tempdir().unwrap();
+        let text = std::fs::read_to_string(fixture("adapters").join(file)).unwrap();
+        let elsewhere = text.replace(here, there);
+        assert_ne!(text, elsewhere, "{file}");
+        let name = file.rsplit('/').next().unwrap();
+        write(folder.path(), &format!("base/{name}"), &text);
+        write(folder.path(), &format!("head/{name}"), elsewhere);
+        let exit = if strict.is_some() { 5 } else { 3 };
+        let document = verdict(folder.path(), &format!("base/{name} head/{name}"), exit);
+        let differing = |is_strict: bool| -> Vec<&str> {
+            let differences = document.differences.iter().filter(|it| it.strict == is_strict);
+            differences.map(|it| it.field.as_str()).collect()
+        };
+        assert_eq!(differing(true), Vec::from_iter(strict), "{file}");
+        assert!(strict.is_some() || differing(false).contains(&"file.jdk"), "{:?}", document.differences);
+    }
+}
+
 #[test]
 fn files_of_two_programs_are_no_one_side() {
     let folder = crate::support::tempdir().unwrap();

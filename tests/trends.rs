@@ -121,6 +121,43 @@ fn a_new_driver_is_a_break_and_no_change() {
     ran(&sandbox.root(), "history").exits(0).says("STEADY").says("driver 570.86.15 -> 590.11 (all series)");
 }
 
+/// Nights on two hosts of one model by turns, of which the second is 10 % slower in everything. `gemm`: its time, by night.
+fn alternating(gemm: impl Fn(u32) -> f64) -> impl Iterator<Item = HistoryEntry> {
+    (0..80).map(move |number| {
+        let host = number % 2;
+        let slower = 1.0 + 0.1 * f64::from(host);
+        let others = ["kernels/softmax", "kernels/norm", "kernels/scan"].map(|case| (case, slower));
+        let mut entry = night(number, &[&others[..], &[("kernels/gemm", slower * gemm(number))]].concat());
+        let Probe::Known(gpu) = &mut entry.record.manifest.gpu else { panic!("a card") };
+        gpu.devices[0].uuid = Probe::Known(format!("GPU-{host}"));
+        entry
+    })
+}
+
+#[test]
+fn b2_hosts_of_one_model_have_series_of_their_own() {
+    let sandbox = repository(alternating(|_| 1.0));
+    let steady = document(&sandbox.root(), "");
+    assert_eq!(steady.series.len(), 10, "five cases on two hosts");
+    for series in &steady.series {
+        assert_eq!((&series.changes[..], &series.breaks[..]), (&[][..], &[][..]), "{} {}", series.case, series.label);
+        assert_eq!(series.state, SeriesState::Searched);
+    }
+
+    // The second host really becomes slower.
+    let sandbox = repository(alternating(|number| if number >= 40 && number % 2 == 1 { 1.05 } else { 1.0 }));
+    let changed = document(&sandbox.root(), "");
+    let found: Vec<&V1Series> = changed.series.iter().filter(|series| !series.changes.is_empty()).collect();
+    let [found] = found.as_slice() else { panic!("{} series changed", found.len()) };
+    assert_eq!((found.case.benchmark.as_str(), found.changes.len()), ("kernels/gemm", 1));
+    assert!((0.03..0.07).contains(&found.changes[0].change), "{:?}", found.changes);
+
+    // As a declared pool they are one series.
+    std::fs::write(sandbox.root().join("gbench.toml"), "[suite]\nname = 's'\n[gate.match]\nhost = 'annotate'\n")
+        .unwrap();
+    assert_eq!(document(&sandbox.root(), "").series.len(), 5);
+}
+
 #[test]
 fn a_night_that_cannot_tell_a_fact_neither_breaks_a_series_nor_hides_a_break() {
     let with_driver = |number: u32, driver: Probe<String>| {

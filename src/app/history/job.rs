@@ -69,12 +69,13 @@ pub(crate) fn trends_of_job(
         event: run.event.to_owned(),
         conclusion: None,
     };
-    let loaded = load::load(&source, &cache, &runs, filter, Some((own, run.record)))?;
+    let match_key = match_key(suite);
+    let loaded = load::load(&source, &cache, &runs, filter, Some((own, run.record)), &match_key)?;
     let LoadedTrends { mut table, dictionary, left_out, warnings } = loaded;
     if let TrendsOfJob::Findings = wanted {
         table.series.retain(|series| series.judged && series.better.is_some());
     }
-    let trends = trends_of(&table, &dictionary, &match_key(suite));
+    let trends = trends_of(&table, &dictionary, &match_key);
     let address = branch.address().to_string();
     let mut document = TrendsDocument::new(address, &table, &trends, (left_out, warnings));
     document.unmeasured.clear();

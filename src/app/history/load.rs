@@ -1,13 +1,14 @@
 //! The runs of a store, through a cache next to it: what is in the cache is not read again. The cache is never the truth:
 //! it is made again wherever it does not fit, and nothing is lost without it.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::selection::RunSelection;
 use super::source::TrendSource;
 use crate::app::store::stores::folder_of;
+use crate::compare::strictness;
 use crate::history::Address;
-use crate::model::{Result, RunRecord, sha256_hex};
+use crate::model::{HOST, Result, RunRecord, Strictness, sha256_hex};
 use crate::stats::TQuantiles;
 use crate::store::FrameFile;
 use crate::suite::Suite;
@@ -40,6 +41,7 @@ pub(super) fn load(
     runs: &RunSelection<'_>,
     filter: SeriesFilter<'_>,
     with: Option<(TrendRun, &RunRecord)>,
+    match_key: &BTreeMap<String, Strictness>,
 ) -> Result<LoadedTrends> {
     let stored = source.runs();
     let mut candidates: Vec<usize> = (0..stored.len()).filter(|at| source.may_take(*at, runs)).collect();
@@ -106,6 +108,6 @@ pub(super) fn load(
             builder.push(decoded);
         }
     }
-    let (table, dictionary) = builder.finish();
+    let (table, dictionary) = builder.finish(strictness(HOST, match_key) == Strictness::Strict);
     Ok(LoadedTrends { table, dictionary, left_out, warnings })
 }

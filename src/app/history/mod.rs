@@ -69,12 +69,13 @@ impl HistoryRequest {
         let (stored, address) = self.stored(&suite)?;
         let source = TrendSource::of(&stored)?;
         let cache = load::cache_file(&suite, &address)?;
+        let match_key = match_key(&suite);
         let read = |runs: &RunSelection<'_>| {
             let filter = SeriesFilter {
                 run: &|run| runs.takes(run),
                 series: &|case, metric| cases.takes(case, metric),
             };
-            load::load(&source, &cache, runs, filter, None)
+            load::load(&source, &cache, runs, filter, None, &match_key)
         };
         let LoadedTrends { mut table, dictionary, left_out, mut warnings } = read(&runs)?;
         if table.runs.is_empty() {
@@ -100,7 +101,7 @@ impl HistoryRequest {
             return Err(Fault::at(format!("store `{address}`"), what, "show every metric: `--metric '*'`"));
         }
         warnings.extend(forgetful_names(&stored, &suite));
-        let trends = trends_of(&table, &dictionary, &match_key(&suite));
+        let trends = trends_of(&table, &dictionary, &match_key);
         let mut document = TrendsDocument::new(address.to_string(), &table, &trends, (left_out, warnings));
         accepted::mark(&mut document, &stored, &project_root(&suite)?)?;
         Ok(document)
@@ -204,7 +205,7 @@ fn not_in_these_runs(elsewhere: &TrendTable) -> Fault {
 
 fn unknown_name(source: &TrendSource<'_>, cache: &FrameFile, cases: &CaseSelection<'_>) -> Result<Fault> {
     let all = SeriesFilter { run: &|_| true, series: &|_, _| true };
-    let table = load::load(source, cache, &RunSelection::all(), all, None)?.table;
+    let table = load::load(source, cache, &RunSelection::all(), all, None, &BTreeMap::new())?.table;
     let is_case_known = table.series.iter().any(|series| cases.takes_case(&series.id.case));
     let (place, text, what, mut known): (_, _, _, Vec<String>) = match (&cases.case, &cases.metric) {
         (Some((text, _)), _) if !is_case_known => {

@@ -36,6 +36,8 @@ pub(crate) fn trends_of_rows(
         Fault::at("the temporary folder", error.to_string(), "set `TMPDIR` to a folder that can be written")
     })?;
     let cache = FrameFile::new(folder.path().join("trends.bin"), CACHE_VERSION);
+    // Which facts a suite makes strict is not known here.
+    let usual = BTreeMap::new();
     let mut documents = Vec::new();
     for machine in machines {
         let runs = RunSelection::new(None, branch, Some(machine.label), SHOWN_RUNS * machine.parts)?;
@@ -44,9 +46,8 @@ pub(crate) fn trends_of_rows(
             series: &|case, metric| machine.rows.contains(&(case, metric)),
         };
         let LoadedTrends { table, dictionary, left_out, warnings } =
-            load::load(&source, &cache, &runs, filter, None)?;
-        // Which facts a suite makes strict is not known here: what is strict anyway breaks a series.
-        let trends = trends_of(&table, &dictionary, &BTreeMap::new());
+            load::load(&source, &cache, &runs, filter, None, &usual)?;
+        let trends = trends_of(&table, &dictionary, &usual);
         let mut document = TrendsDocument::new(address.to_owned(), &table, &trends, (left_out, warnings));
         document.unmeasured.clear();
         documents.push(document);

@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::pairing::comparability::differences;
 use crate::verdict::document::Difference;
-use gbench_model::{CaseId, Exit, Fault, RecordState, Result, RunId, RunRecord, SCHEMA_RECORD, Shard};
+use gbench_model::{
+    CaseId, Exit, Fault, HOST, RecordState, Result, RunId, RunRecord, SCHEMA_RECORD, Shard, Strictness,
+};
 
 /// Settings that may differ: each run draws its own order, and each machine has its own folders.
 const OWN: [&str; 3] = ["coin_seed", "run.artifacts", "run.store"];
@@ -109,7 +111,9 @@ fn of_one_suite(one: &(String, RunRecord), other: &(String, RunRecord)) -> Resul
         let what = format!("`{name}` is {} in `{a}` and {} in `{b}`", words(&of_one), words(&of_other));
         return refused(what, "run every shard with the same settings");
     }
-    let mut differences = differences(one, other, &BTreeMap::new()).into_iter();
+    // Shards of a pool of equal machines are told, not refused.
+    let pool = BTreeMap::from([(HOST.to_owned(), Strictness::Annotate)]);
+    let mut differences = differences(one, other, &pool).into_iter();
     let Some(Difference { field, base, head, .. }) = differences.find(|it| it.strict) else { return Ok(()) };
     let what = format!("`{field}` is {base} in `{a}` and {head} in `{b}`: one record is of one machine");
     refused(what, "measure all shards on one machine")

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use gbench_model::{Fact, MATCH_FIELDS, RunRecord, Strictness, names_card};
+use gbench_model::{Fact, HOST, MATCH_FIELDS, RunRecord, Strictness, names_card};
 
 use crate::verdict::document::Difference;
 
 /// How the names of facts begin that a file of another program tells.
 const OF_FILES: &str = "file.";
+/// [`HOST`] of a file.
+pub(crate) const HOST_OF_FILE: &str = "file.host";
 
 /// Every fact in which the two records differ and that is not ignored; strict ones first, then by name.
 ///
@@ -26,8 +28,9 @@ pub(crate) fn differences(
         let texts = facts.map(|fact| fact.map_or("not recorded", |fact| fact.text.as_str()));
         let none_is_known = facts.iter().flatten().all(|fact| !fact.is_known);
         let same = texts[0] == texts[1] || none_is_known;
-        // A file need not name what another one does.
-        let is_silent = field.starts_with(OF_FILES) && facts.iter().any(Option::is_none);
+        // A file need not name what another one does, and older records do not name their host.
+        let is_silent = (field.starts_with(OF_FILES) || field == HOST)
+            && facts.iter().any(|fact| fact.is_none_or(|fact| !fact.is_known));
         let strictness = if is_silent { strictness.min_annotate() } else { strictness };
         if !same && strictness != Strictness::Ignore {
             found.push(Difference {
@@ -55,14 +58,17 @@ pub fn machine_facts(record: &RunRecord) -> BTreeMap<String, Fact> {
     facts
 }
 
-/// The strictness of a field: by its own name, else by its group's, else the default.
+/// The strictness of a field: by its own name, else by its group's, else the default. A fact of a file is also known by its
+/// name alone: `file.cpu_model` is as strict as `cpu_model`.
 pub fn strictness(field: &str, match_key: &BTreeMap<String, Strictness>) -> Strictness {
     let group = field.split('.').next().unwrap_or(field);
-    let names_card = field.strip_prefix(OF_FILES).is_some_and(names_card);
-    let known = || MATCH_FIELDS.iter().find(|(name, _)| *name == field).map(|(_, strictness)| *strictness);
-    let default = || known().or(names_card.then_some(Strictness::Strict));
+    let of_file = field.strip_prefix(OF_FILES);
+    let name = of_file.unwrap_or(field);
+    let known = || MATCH_FIELDS.iter().find(|(known, _)| *known == name).map(|(_, strictness)| *strictness);
+    let default = || known().or(of_file.is_some_and(names_card).then_some(Strictness::Strict));
     match_key
         .get(field)
+        .or_else(|| match_key.get(name))
         .or_else(|| match_key.get(group))
         .copied()
         .or_else(default)

@@ -4,15 +4,17 @@ use std::collections::HashMap;
 
 use super::encoding::{DecodedRun, Dictionary};
 use super::run::TrendRun;
-use gbench_model::{Better, CaseId};
+use crate::pairing::comparability::HOST_OF_FILE;
+use gbench_model::{Better, CaseId, HOST};
 
-/// The identity of a series. Branches and machines are kept apart.
+/// The identity of a series. Branches, labels and hosts are kept apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SeriesId {
     pub case: CaseId,
     pub metric: String,
     pub unit: String,
     pub branch: String,
+    /// The label of its runs; with the host if runs of this label are of several.
     pub label: String,
 }
 
@@ -92,7 +94,6 @@ pub struct TableBuilder<'f> {
     stream_numbers: HashMap<(String, String), usize>,
     streams: Vec<Stream>,
     unmeasured: Vec<Vec<(u32, u32)>>,
-    stream_of: Vec<usize>,
     columns: HashMap<(usize, u32, u32, u32), u32>,
 }
 
@@ -122,7 +123,6 @@ impl<'f> TableBuilder<'f> {
             stream_numbers: HashMap::new(),
             streams: Vec::new(),
             unmeasured: Vec::new(),
-            stream_of: Vec::new(),
             columns: HashMap::new(),
         }
     }
@@ -140,7 +140,6 @@ impl<'f> TableBuilder<'f> {
         let next_machine = self.machines.len() as u32;
         let machine = *self.machines.entry(run.facts).or_insert(next_machine);
         self.table.machine_of.push(machine);
-        self.stream_of.push(stream);
         for (entry, settings, value, half_width) in run.points {
             let Some(column) = self.column(stream, entry) else { continue };
             let column = &mut self.table.series[column as usize];
@@ -209,9 +208,10 @@ impl<'f> TableBuilder<'f> {
         Some(column)
     }
 
-    /// The table, and the dictionary that names what is in it.
-    pub fn finish(self) -> (TrendTable, Dictionary) {
-        let Self { dictionary, filter, mut table, machines, streams, unmeasured, stream_of, .. } = self;
+    /// The table, and the dictionary that names what is in it. `hosts_apart`: figures of two machines of one model are not
+    /// comparable, so that each has a series of its own.
+    pub fn finish(self, hosts_apart: bool) -> (TrendTable, Dictionary) {
+        let Self { dictionary, filter, mut table, machines, streams, unmeasured, .. } = self;
         let mut by_number: Vec<_> = machines.into_iter().collect();
         by_number.sort_by_key(|(_, number)| *number);
         table.machines = by_number.into_iter().map(|(facts, _)| facts).collect();
@@ -226,12 +226,10 @@ impl<'f> TableBuilder<'f> {
                 table.unmeasured.push((id, dictionary.text(*outcome).to_owned()));
             }
         }
-        let is_newest = |(number, stream): (usize, &usize)| {
-            let (run, newest) = (&table.runs[number], streams[*stream].newest);
-            number == newest || !run.commit.is_empty() && run.commit == table.runs[newest].commit
-        };
-        table.is_newest = stream_of.iter().enumerate().map(is_newest).collect();
         table.sort();
+        let hosts = if hosts_apart { table.hosts(&dictionary) } else { vec![None; table.runs.len()] };
+        table.divide_by_host(&hosts, &dictionary);
+        table.mark_newest(&hosts);
         for series in &mut table.series {
             let newest =
                 series.points.last().and_then(|point| dictionary.series(series.entries.of(point.run)));
@@ -263,10 +261,67 @@ impl TrendTable {
             series.settings.renumber(&place);
             series.entries.renumber(&place);
         }
-        self.is_newest = order.iter().map(|run| self.is_newest[*run]).collect();
         self.machine_of = order.iter().map(|run| self.machine_of[*run]).collect();
         let mut runs: Vec<Option<TrendRun>> = std::mem::take(&mut self.runs).into_iter().map(Some).collect();
         self.runs = order.iter().filter_map(|run| runs[*run].take()).collect();
+    }
+
+    /// The host of each run, as a text of the dictionary. A run that does not know it counts to the host of the run before it, or
+    /// after it.
+    fn hosts(&self, dictionary: &Dictionary) -> Vec<Option<u32>> {
+        let of_machine = |facts: &Vec<(u32, u32)>| {
+            let host = |name: u32| matches!(dictionary.text(name), HOST | HOST_OF_FILE);
+            facts.iter().find(|(name, _)| host(*name)).map(|(_, value)| *value)
+        };
+        let of_machines: Vec<Option<u32>> = self.machines.iter().map(of_machine).collect();
+        let mut hosts: Vec<Option<u32>> =
+            self.machine_of.iter().map(|it| of_machines[*it as usize]).collect();
+        let mut last: HashMap<(&str, &str), u32> = HashMap::new();
+        let forwards = 0..hosts.len();
+        for at in forwards.clone().chain(forwards.rev()) {
+            let stream = (self.runs[at].branch.as_str(), self.runs[at].label.as_str());
+            match hosts[at] {
+                Some(host) => drop(last.insert(stream, host)),
+                None => hosts[at] = last.get(&stream).copied(),
+            }
+        }
+        hosts
+    }
+
+    /// Makes a series for each host of a series that has several.
+    fn divide_by_host(&mut self, hosts: &[Option<u32>], dictionary: &Dictionary) {
+        let mut divided = Vec::with_capacity(self.series.len());
+        for series in std::mem::take(&mut self.series) {
+            let host = |point: &TrendPoint| hosts[point.run as usize];
+            let mut of_series: Vec<Option<u32>> = series.points.iter().map(host).collect();
+            of_series.sort_unstable();
+            of_series.dedup();
+            if of_series.len() < 2 {
+                divided.push(series);
+                continue;
+            }
+            divided.extend(of_series.into_iter().map(|own| {
+                let mut part = series.clone();
+                part.points.retain(|point| host(point) == own);
+                let labels = [part.id.label.as_str(), own.map_or("", |host| dictionary.text(host))];
+                part.id.label =
+                    labels.into_iter().filter(|label| !label.is_empty()).collect::<Vec<_>>().join(", ");
+                part
+            }));
+        }
+        self.series = divided;
+    }
+
+    /// Finds the runs of the newest commit of each branch, label and host.
+    fn mark_newest(&mut self, hosts: &[Option<u32>]) {
+        let key = |at: usize| (&self.runs[at].branch, &self.runs[at].label, hosts[at]);
+        let newest: HashMap<_, usize> = (0..self.runs.len()).map(|at| (key(at), at)).collect();
+        let is_newest = |at: usize| {
+            let newest = newest[&key(at)];
+            at == newest
+                || !self.runs[at].commit.is_empty() && self.runs[at].commit == self.runs[newest].commit
+        };
+        self.is_newest = (0..self.runs.len()).map(is_newest).collect();
     }
 
     /// The machine of a run: runs with the same number ran on the same, as far as any fact tells.

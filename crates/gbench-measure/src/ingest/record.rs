@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::time::SystemTime;
 
 use crate::run::record::case_record::summary_of;
-use gbench_formats::adapters::formats::RunReading;
+use gbench_formats::adapters::formats::{HARNESS_FILES, ResultFormat, RunReading};
 use gbench_formats::adapters::{CaseName, End, MetricReading, Reading};
 use gbench_model::{
     Better, CaseId, CaseRecord, FailureKind, Fault, Ingested, IngestedFile, Kind, Manifest, Metric,
@@ -70,7 +70,7 @@ pub fn record(files: &[FileRun], options: &RecordOptions) -> Result<RunRecord> {
     let cases = cases.iter().zip(ids).map(|(case, id)| case.record(id, files, options)).collect();
     Ok(RunRecord {
         schema: SCHEMA_RECORD.into(),
-        run_id: run_id(&started, files),
+        run_id: run_id(&started, files, &options.format),
         tool: ToolInfo { name: "gbench-ci".into(), version: env!("CARGO_PKG_VERSION").into() },
         state: RecordState::Complete,
         cut_short: None,
@@ -129,11 +129,17 @@ fn belong_together(files: &[FileRun]) -> Result<()> {
 
 /// The id from the start and a salt that depends only on the figures, so that reading them twice gives one run, wherever the
 /// file is and whatever else it contains by now.
-fn run_id(started: &str, files: &[FileRun]) -> RunId {
+///
+/// Facts that harnesses state are in it only if they name a card: earlier versions did not read the others, and a run that a
+/// history has must not enter it a second time.
+fn run_id(started: &str, files: &[FileRun], format: &str) -> RunId {
+    let of_harness = HARNESS_FILES.iter().any(|harness| harness.name() == format);
     let time = humantime::parse_rfc3339_weak(started).unwrap_or(SystemTime::UNIX_EPOCH);
     let mut text = String::new();
     for file in files {
-        let _ = write!(text, "{:?}{:?}", file.run.commit, file.run.facts);
+        let mut facts = file.run.facts.clone();
+        facts.retain(|name, _| !of_harness || names_card(name));
+        let _ = write!(text, "{:?}{facts:?}", file.run.commit);
         for reading in &file.run.readings {
             let _ = write!(text, "{}{}", reading.case.native, reading.end == End::Measured);
             for metric in &reading.metrics {

@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::manifest::{Gpu, Manifest, Probe};
+use crate::hash::sha256_hex;
 
 /// Shown if something legitimately does not exist: a GPU, a governor, a tool.
 const NONE: &str = "none";
@@ -41,7 +42,8 @@ impl Strictness {
 
 /// The match key: every fact that may have to agree before two records are compared, by its name in `[gate.match]`, with its
 /// default strictness: strict if a difference changes the hardware's capabilities, shown if it merely may.
-pub const MATCH_FIELDS: [(&str, Strictness); 16] = [
+pub const MATCH_FIELDS: [(&str, Strictness); 18] = [
+    (HOST, Strictness::Strict),
     ("gpu_models", Strictness::Strict),
     ("gpu_count", Strictness::Strict),
     ("driver", Strictness::Strict),
@@ -58,7 +60,11 @@ pub const MATCH_FIELDS: [(&str, Strictness); 16] = [
     ("architecture", Strictness::Strict),
     ("virtualization", Strictness::Annotate),
     ("container", Strictness::Annotate),
+    ("build_type", Strictness::Strict),
 ];
+
+/// The fact that tells two machines of one model apart: their GPUs' UUIDs, or the host name if there is no GPU.
+pub const HOST: &str = "host";
 
 /// True if this fact of another program's file names the card that it ran on.
 pub fn names_card(name: &str) -> bool {
@@ -105,7 +111,7 @@ impl Manifest {
     ///
     /// | keys | of |
     /// |---|---|
-    /// | `architecture` `container` `cores` `cpu_model` `governor` `kernel` `last_level_cache` `memory_total` `os` `virtualization` | host |
+    /// | `architecture` `container` `cores` `cpu_model` `governor` `host` `kernel` `last_level_cache` `memory_total` `os` `virtualization` | host |
     /// | `cuda` `driver` `gpu_count` `gpu_models` | all GPUs |
     /// | `clocks_locked` `compute_capability` `ecc` `gpu_memory` `mig` `pcie_width` `persistence` `power_limit` `sm_clock_max` | each GPU |
     /// | `tools.<name>` | every tool looked for |
@@ -127,6 +133,7 @@ impl Manifest {
         put("memory_total", bytes(&host.memory_total));
         put("os", text(&host.os));
         put("virtualization", text(&host.virtualization));
+        put(HOST, self.host());
 
         let (driver, cuda, devices) = match &self.gpu {
             Probe::Known(gpu) => (text(&gpu.driver), text(&gpu.cuda), Ok(gpu.devices.as_slice())),
@@ -166,6 +173,21 @@ impl Manifest {
             }
         }
         facts
+    }
+
+    /// What tells this machine from others of its model. The UUIDs of its cards are the same in every container; the host name
+    /// is not. Two machines without either are not told apart.
+    fn host(&self) -> Fact {
+        let devices = self.gpu.known().map_or(&[][..], |gpu| &gpu.devices);
+        let mut cards: Vec<&str> =
+            devices.iter().filter_map(|gpu| gpu.uuid.known().map(String::as_str)).collect();
+        cards.sort_unstable();
+        match (cards.as_slice(), &self.host.container) {
+            ([_, ..], _) => Fact::known(format!("GPUs {}", &sha256_hex(cards.join(" ").as_bytes())[..12])),
+            ([], Probe::Absent(_)) => text(&self.host.hostname),
+            ([], Probe::Known(_)) => Fact::unknown("a container's host name is its own"),
+            ([], Probe::Failed(reason)) => Fact::unknown(reason),
+        }
     }
 }
 

@@ -11,7 +11,8 @@ use serde::Deserialize;
 
 use super::interface::format::{ResultFile, RunReading};
 use super::interface::harness_file::HarnessInput::{Beside, File, Own, Stdout};
-use super::interface::harness_file::{HarnessFile, read_file};
+use super::interface::harness_file::OtherKeys::{FactsExcept, Ignored};
+use super::interface::harness_file::{HarnessFile, MachineFacts, read_file};
 use super::readers::outline::Outline;
 use super::readers::time::utc;
 use crate::adapters::interface::adapter::Reading;
@@ -24,7 +25,22 @@ use crate::adapters::{
 pub const HARNESS_FILES: &[HarnessFile] = &[
     HarnessFile {
         versions: "the full JSON report of 0.12 and later",
-        fields: "`FullName`, `Parameters`, `Statistics.OriginalValues`, `Memory.BytesAllocatedPerOperation`",
+        fields: "`FullName`, `Parameters`, `Statistics.OriginalValues`, `Memory.BytesAllocatedPerOperation`; `HostEnvironmentInfo`",
+        machine: &[MachineFacts {
+            object: "HostEnvironmentInfo",
+            names: &[
+                ("ProcessorName", "cpu_model"),
+                ("OsVersion", "os"),
+                ("Architecture", "architecture"),
+                ("LogicalCoreCount", "cores"),
+                ("Configuration", "build_type"),
+                ("BenchmarkDotNetVersion", "version"),
+                ("RuntimeVersion", "runtime"),
+                ("DotNetCliVersion", "dotnet"),
+                ("HasAttachedDebugger", "debugger"),
+            ],
+            others: FactsExcept(&["BenchmarkDotNetCaption"]),
+        }],
         ..HarnessFile::of(&benchmarkdotnet::BenchmarkDotNet, File("x-report-full.json"), |file| {
             Outline::shows(
                 file,
@@ -56,12 +72,24 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
         versions: "what `go test -bench` prints, with or without `-v`, up to its `PASS`",
         fields: "name, `ns/op`, `B/op`, `allocs/op` and other units; `pkg`, `goos`, `goarch`, `cpu`",
         direction: "time, bytes and allocations lower; other units as the benchmark format says",
+        run: go_text::run,
         ..HarnessFile::of(&go_test::GoTest, Own { read: go_text::read, beside: &[] }, go_text::is_go)
     },
     HarnessFile {
         versions: "JSON of 1.5 and later",
         fields: "`run_name`, `run_type`, `real_time`, `cpu_time`, `time_unit`, `error_occurred`, counters; `context`",
         run: |file| dated(file, "context.date"),
+        machine: &[MachineFacts {
+            object: "context",
+            names: &[
+                ("host_name", "host"),
+                ("num_cpus", "cores"),
+                ("library_build_type", "build_type"),
+                ("library_version", "version"),
+            ],
+            // The clock rate is measured anew by each process.
+            others: FactsExcept(&["date", "executable", "mhz_per_cpu", "json_schema_version"]),
+        }],
         ..HarnessFile::of(&google_benchmark::GoogleBenchmark, File("google-benchmark.json"), |file| {
             Outline::shows(file, &["context", "benchmarks"], &["context.num_cpus", "context.mhz_per_cpu"])
         })
@@ -92,8 +120,18 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
     },
     HarnessFile {
         versions: "the JSON of `-rf json`",
-        fields: "`benchmark`, `mode`, `params`, `threads`, `primaryMetric.rawData`, `scoreUnit`",
+        fields: "`benchmark`, `mode`, `params`, `threads`, `primaryMetric.rawData`, `scoreUnit`; `jdkVersion`, `vmName`, `vmVersion`",
         direction: "times lower, throughput higher",
+        machine: &[MachineFacts {
+            object: "",
+            names: &[
+                ("jmhVersion", "version"),
+                ("jdkVersion", "jdk"),
+                ("vmName", "vm"),
+                ("vmVersion", "vm_version"),
+            ],
+            others: Ignored,
+        }],
         ..HarnessFile::of(&jmh::Jmh, File("jmh.json"), |file| {
             file.begins(b'[')
                 && Outline::has_keys(file, &["jmhVersion", "benchmark", "mode", "primaryMetric"])
@@ -129,13 +167,33 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
     },
     HarnessFile {
         versions: "JSON of version 1.0, a suite or one benchmark",
-        fields: "`metadata.name`, `metadata.unit`, `runs[].values`",
+        fields: "`metadata.name`, `metadata.unit`, `runs[].values`; other `metadata`",
+        machine: &[PYPERF_OF_BENCHMARK, PYPERF_OF_SUITE],
         ..HarnessFile::of(&pyperf::Pyperf, File("pyperf.json"), is_pyperf)
     },
     HarnessFile {
         versions: "JSON of 3, 4 and 5; the failed tests come from `pytest.xml` (`--junitxml`) in the same folder",
-        fields: "`fullname`, `stats.data`, else `stats.median`; `rounds`, `iterations`; `datetime`, `commit_info`",
+        fields: "`fullname`, `stats.data`, else `stats.median`; `rounds`, `iterations`; `datetime`, `commit_info`, `machine_info`",
         run: pytest_benchmark_run,
+        machine: &[
+            MachineFacts {
+                object: "machine_info",
+                names: &[
+                    ("node", "host"),
+                    ("machine", "architecture"),
+                    ("system", "os"),
+                    ("release", "kernel"),
+                    ("python_version", "python"),
+                ],
+                // A longer form of the same version.
+                others: FactsExcept(&["python_implementation_version"]),
+            },
+            MachineFacts {
+                object: "machine_info.cpu",
+                names: &[("brand_raw", "cpu_model"), ("brand", "cpu_model"), ("count", "cores")],
+                others: Ignored,
+            },
+        ],
         ..HarnessFile::of(
             &pytest_benchmark::PytestBenchmark,
             Own { read: pytest_benchmark_file, beside: &[pytest_benchmark::ENDS] },
@@ -153,6 +211,40 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
         })
     },
 ];
+
+/// The names of facts in the metadata of pyperf, which are of the suite if all its benchmarks have them in common.
+const PYPERF_NAMES: &[(&str, &str)] = &[
+    ("hostname", "host"),
+    ("cpu_model_name", "cpu_model"),
+    ("cpu_count", "cores"),
+    ("platform", "os"),
+    ("python_version", "python"),
+    ("perf_version", "version"),
+];
+/// What benchmarks of one suite need not have in common.
+const PYPERF_OF_RUN: &[&str] = &[
+    "boot_time",
+    "cpu_freq",
+    "cpu_temp",
+    "date",
+    "description",
+    "duration",
+    "inner_loops",
+    "load_avg_1min",
+    "loops",
+    "mem_max_rss",
+    "mem_peak_pagefile_usage",
+    "name",
+    "recalibrate_loops",
+    "recalibrate_warmups",
+    "runnable_threads",
+    "unit",
+    "uptime",
+];
+const PYPERF_OF_SUITE: MachineFacts =
+    MachineFacts { object: "metadata", names: PYPERF_NAMES, others: FactsExcept(PYPERF_OF_RUN) };
+const PYPERF_OF_BENCHMARK: MachineFacts =
+    MachineFacts { object: "benchmarks[].metadata", names: PYPERF_NAMES, others: FactsExcept(PYPERF_OF_RUN) };
 
 fn dated(file: &ResultFile, path: &str) -> RunReading {
     let keys: Vec<&str> = path.split('.').collect();

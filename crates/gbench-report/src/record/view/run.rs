@@ -15,7 +15,7 @@ use crate::layout::grouped::{counted, named, together};
 use crate::layout::table::ReportTable;
 use gbench_model::text::{count, short_commit};
 use gbench_model::{
-    CaseRecord, JOBS, Origin, Outcome, Probe, RecordState, ReportedError, RunRecord, format_duration,
+    CaseRecord, HOST, JOBS, Origin, Outcome, Probe, RecordState, ReportedError, RunRecord, format_duration,
     names_card, shell_word,
 };
 
@@ -244,11 +244,12 @@ impl<'a> RunView<'a> {
     fn machine(&self) -> String {
         if let Some(ingested) = &self.record.ingested {
             let cards = ingested.facts.iter().filter(|(name, _)| names_card(name));
-            let cards: Vec<&str> = cards.map(|(_, card)| card.as_str()).collect();
-            return if cards.is_empty() {
+            let host = ["cpu_model", HOST].into_iter().filter_map(|name| ingested.facts.get_key_value(name));
+            let parts: Vec<&str> = cards.chain(host).map(|(_, text)| text.as_str()).collect();
+            return if parts.is_empty() {
                 "not known: the file does not say".into()
             } else {
-                cards.join(", ")
+                parts.join(", ")
             };
         }
         let manifest = &self.record.manifest;

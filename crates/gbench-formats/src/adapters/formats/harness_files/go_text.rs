@@ -26,6 +26,21 @@ fn announced(name: &str) -> &str {
     numbered.map_or(name, |(base, _)| base)
 }
 
+/// With the lines about the machine that stand before the benchmarks of each package.
+pub(super) fn run(file: &ResultFile) -> RunReading {
+    const FACTS: [(&[u8], &str); 3] =
+        [(b"goos: ", "os"), (b"goarch: ", "architecture"), (b"cpu: ", "cpu_model")];
+    let mut run = RunReading::default();
+    for line in file.bytes.split(|byte| *byte == b'\n') {
+        let fact = FACTS.iter().find_map(|(start, name)| Some((*name, line.strip_prefix(*start)?)));
+        if let Some((name, value)) = fact {
+            let value = String::from_utf8_lossy(value.trim_ascii());
+            run.facts.entry(name.to_owned()).or_insert_with(|| value.into());
+        }
+    }
+    run
+}
+
 pub(super) fn read(file: &ResultFile) -> Result<Vec<Reading>, ReadError> {
     let (mut text, mut lines) = (Vec::with_capacity(file.bytes.len()), Vec::new());
     let mut current = String::new();

@@ -1,7 +1,10 @@
 //! The file of a harness with an adapter, as a format: results of two machines are compared without starting anything.
 //! The adapter reads the file; this module defines how it is recognised.
 
+use serde_json::Value;
+
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
+use crate::adapters::formats::readers::outline::Outline;
 use crate::adapters::interface::adapter::{Adapter, Reading};
 use crate::adapters::interface::output::{HarnessOutput, Place};
 use crate::adapters::interface::output::{OutputFiles, ReadError};
@@ -12,6 +15,8 @@ pub struct HarnessFile {
     pub(crate) recognises: fn(&ResultFile) -> bool,
     /// The date and commit of the run, as far as the file has them, without readings.
     pub(crate) run: fn(&ResultFile) -> RunReading,
+    /// The objects of the file that describe its machine and its software.
+    pub(crate) machine: &'static [MachineFacts],
     /// As in [`FormatAbout`].
     pub(crate) versions: &'static str,
     pub(crate) fields: &'static str,
@@ -39,7 +44,57 @@ impl HarnessFile {
         recognises: fn(&ResultFile) -> bool,
     ) -> Self {
         let run = |_: &ResultFile| RunReading::default();
-        Self { adapter, source, recognises, run, versions: "", fields: "", direction: "time lower" }
+        Self {
+            adapter,
+            source,
+            recognises,
+            run,
+            machine: &[],
+            versions: "",
+            fields: "",
+            direction: "time lower",
+        }
+    }
+}
+
+/// An object of a JSON document whose texts, flags and numbers are facts of the machine or of the software.
+pub(crate) struct MachineFacts {
+    /// Its path, as [`Outline::at`] takes it; empty: the document, or the first element of its list.
+    pub(crate) object: &'static str,
+    /// Keys by the name of their fact. Names of the match key (`cpu_model`, `host`) have the match key's strictness.
+    pub(crate) names: &'static [(&'static str, &'static str)],
+    pub(crate) others: OtherKeys,
+}
+
+/// The keys of an object that have no name of a fact.
+pub(crate) enum OtherKeys {
+    /// They describe a benchmark, or a figure.
+    Ignored,
+    /// They are facts, too, by their own names, except for these, which change from run to run.
+    FactsExcept(&'static [&'static str]),
+}
+
+impl MachineFacts {
+    /// The facts of a file, in the order of its keys.
+    fn read(&self, outline: &Outline) -> Vec<(String, Value)> {
+        let document = outline.first().unwrap_or(outline);
+        let object = if self.object.is_empty() { Some(document) } else { document.at(self.object) };
+        let entries = object.map(Outline::entries).unwrap_or_default().iter();
+        let facts = entries.filter_map(|(key, value)| {
+            let value = value.scalar().filter(|value| value.as_str() != Some(""))?;
+            let named = self.names.iter().find(|(name, _)| name == key).map(|(_, fact)| *fact);
+            let own = match self.others {
+                OtherKeys::FactsExcept(changing) if !changing.contains(&key.as_str()) => Some(key.as_str()),
+                OtherKeys::Ignored | OtherKeys::FactsExcept(_) => None,
+            };
+            Some((named.or(own)?.to_owned(), value))
+        });
+        facts.collect()
+    }
+
+    /// The first key of its path.
+    fn first_key(&self) -> Option<&'static str> {
+        self.object.split('.').next().map(|key| key.trim_end_matches("[]")).filter(|key| !key.is_empty())
     }
 }
 
@@ -81,7 +136,12 @@ impl ResultFormat for HarnessFile {
             HarnessInput::Beside(name) => read_file(self.adapter, file, name)?,
             HarnessInput::Own { read, .. } => read(file)?,
         };
-        Ok(vec![RunReading { readings, ..(self.run)(file) }])
+        let mut run = RunReading { readings, ..(self.run)(file) };
+        let keys: Vec<&str> = self.machine.iter().filter_map(MachineFacts::first_key).collect();
+        if let Some(outline) = (!self.machine.is_empty()).then(|| Outline::of(file, &keys, &[])).flatten() {
+            run.facts.extend(self.machine.iter().flat_map(|facts| facts.read(&outline)));
+        }
+        Ok(vec![run])
     }
 }
 

@@ -1,10 +1,12 @@
-//! The outline of a JSON document: its keys, and the first elements of its lists. It suffices to recognise a file;
-//! numbers are not kept, and reading stops after the last requested key.
+//! The outline of a JSON document: its keys, their plain values, and the first elements of its lists. It suffices to
+//! recognise a file; reading stops after the last requested key.
 
 use std::cell::RefCell;
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+
+use serde_json::{Number, Value};
 
 use crate::adapters::formats::interface::format::ResultFile;
 use crate::adapters::readers::loose_json::standard_json;
@@ -16,7 +18,8 @@ pub(crate) enum Outline {
     List(Option<Box<Outline>>),
     Text(String),
     Flag(bool),
-    Other,
+    Number(Number),
+    Null,
 }
 
 impl Outline {
@@ -73,7 +76,7 @@ impl Outline {
     }
 
     /// The value at a path of keys; `[]` after a list means its first element: `results[].spec.id`.
-    fn at(&self, path: &str) -> Option<&Self> {
+    pub(crate) fn at(&self, path: &str) -> Option<&Self> {
         path.split('.').try_fold(self, |outline, key| match key.strip_suffix("[]") {
             Some(list) => outline.first_of(list),
             None => outline.get(key),
@@ -101,6 +104,17 @@ impl Outline {
         self.first_of(key).is_some_and(|row| row.has(keys))
     }
 
+    /// A text, a flag or a number as it is.
+    pub(crate) fn scalar(&self) -> Option<Value> {
+        match self {
+            Outline::Text(text) => Some(text.as_str().into()),
+            Outline::Flag(flag) => Some((*flag).into()),
+            Outline::Number(number) => Some(number.clone().into()),
+            Outline::Object(_) | Outline::List(_) | Outline::Null => None,
+        }
+    }
+
+    /// The text at a path.
     pub(crate) fn text_at(&self, path: &str) -> Option<&str> {
         match self.at(path)? {
             Outline::Text(text) => Some(text),
@@ -174,20 +188,20 @@ impl<'de> Visitor<'de> for Seed<'_> {
         Ok(Outline::Flag(flag))
     }
 
-    fn visit_i64<E>(self, _: i64) -> Result<Outline, E> {
-        Ok(Outline::Other)
+    fn visit_i64<E>(self, number: i64) -> Result<Outline, E> {
+        Ok(Outline::Number(number.into()))
     }
 
-    fn visit_u64<E>(self, _: u64) -> Result<Outline, E> {
-        Ok(Outline::Other)
+    fn visit_u64<E>(self, number: u64) -> Result<Outline, E> {
+        Ok(Outline::Number(number.into()))
     }
 
-    fn visit_f64<E>(self, _: f64) -> Result<Outline, E> {
-        Ok(Outline::Other)
+    fn visit_f64<E>(self, number: f64) -> Result<Outline, E> {
+        Ok(Number::from_f64(number).map_or(Outline::Null, Outline::Number))
     }
 
     fn visit_unit<E>(self) -> Result<Outline, E> {
-        Ok(Outline::Other)
+        Ok(Outline::Null)
     }
 
     fn visit_str<E>(self, text: &str) -> Result<Outline, E> {
