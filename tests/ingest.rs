@@ -380,10 +380,20 @@ fn files_that_name_different_cards_are_not_compared() {
 /// A harness's file, what it calls its machine, another machine, and the fact that refuses the comparison.
 const MACHINES: [(&str, &str, &str, Option<&str>); 6] = [
     ("pytest-benchmark/5.3.1/out/pytest-benchmark.json", "AMD EPYC", "AMD Ryzen", Some("file.cpu_model")),
-    ("google-benchmark/1.9.1/out/google-benchmark.json", r#""host_name": ""#, r#""host_name": "other-"#, Some("file.host")),
+    (
+        "google-benchmark/1.9.1/out/google-benchmark.json",
+        r#""host_name": ""#,
+        r#""host_name": "other-"#,
+        Some("file.host"),
+    ),
     ("go-test/1.27.3/stdout", "cpu: AMD EPYC", "cpu: AMD Ryzen", Some("file.cpu_model")),
     ("pyperf/2.10.0/out/pyperf.json", "AMD EPYC", "AMD Ryzen", Some("file.cpu_model")),
-    ("benchmarkdotnet/by-hand-0.14/out/results/Sample.Sort-report-full.json", r#""ProcessorName": "CPU""#, r#""ProcessorName": "Other""#, Some("file.cpu_model")),
+    (
+        "benchmarkdotnet/by-hand-0.14/out/results/Sample.Sort-report-full.json",
+        r#""ProcessorName": "CPU""#,
+        r#""ProcessorName": "Other""#,
+        Some("file.cpu_model"),
+    ),
     // It names its Java, and no machine.
     ("jmh/by-hand-1.37/out/jmh.json", r#""jdkVersion": "17.0.15""#, r#""jdkVersion": "21.0.1""#, None),
 ];

@@ -140,7 +140,13 @@ fn b2_hosts_of_one_model_have_series_of_their_own() {
     let steady = document(&sandbox.root(), "");
     assert_eq!(steady.series.len(), 10, "five cases on two hosts");
     for series in &steady.series {
-        assert_eq!((&series.changes[..], &series.breaks[..]), (&[][..], &[][..]), "{} {}", series.case, series.label);
+        assert_eq!(
+            (&series.changes[..], &series.breaks[..]),
+            (&[][..], &[][..]),
+            "{} {}",
+            series.case,
+            series.label
+        );
         assert_eq!(series.state, SeriesState::Searched);
     }
 
@@ -153,8 +159,11 @@ fn b2_hosts_of_one_model_have_series_of_their_own() {
     assert!((0.03..0.07).contains(&found.changes[0].change), "{:?}", found.changes);
 
     // As a declared pool they are one series.
-    std::fs::write(sandbox.root().join("gbench.toml"), "[suite]\nname = 's'\n[gate.match]\nhost = 'annotate'\n")
-        .unwrap();
+    std::fs::write(
+        sandbox.root().join("gbench.toml"),
+        "[suite]\nname = 's'\n[gate.match]\nhost = 'annotate'\n",
+    )
+    .unwrap();
     assert_eq!(document(&sandbox.root(), "").series.len(), 5);
 }
 

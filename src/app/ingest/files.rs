@@ -1,5 +1,6 @@
 //! Files of results of other programs: known by their content, read, and kept as records.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -7,7 +8,7 @@ use std::time::SystemTime;
 
 use super::date::{DatedBy, date_in_name};
 use crate::adapters::OutputFiles;
-use crate::adapters::formats::{self, Described, ResultFile, ResultFormat, RunReading};
+use crate::adapters::formats::{self, Described, ResultFile, ResultFormat, RunReading, plain_text};
 use crate::app::paths::shown;
 use crate::app::request::{GivenFlag, shell_flags};
 use crate::ingest::{FileRun, RecordOptions, record};
@@ -218,6 +219,8 @@ struct LoadedFile {
     /// As it was given.
     name: String,
     bytes: Vec<u8>,
+    /// The bytes as formats read them, if these are others.
+    plain: Option<Vec<u8>>,
     beside: OutputFiles,
     modified: SystemTime,
 }
@@ -235,9 +238,15 @@ impl LoadedFile {
         }
         let mut beside = BTreeMap::new();
         folders_beside(path, &mut beside).map_err(fault)?;
+        let bytes = std::fs::read(path).map_err(fault)?;
+        let plain = match plain_text(&bytes) {
+            Cow::Borrowed(text) if text.len() == bytes.len() => None,
+            text => Some(text.into_owned()),
+        };
         Ok(Self {
             name: shown(path),
-            bytes: std::fs::read(path).map_err(fault)?,
+            bytes,
+            plain,
             beside: OutputFiles(beside),
             modified: metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH),
         })
@@ -247,7 +256,7 @@ impl LoadedFile {
     fn folder(path: &Path) -> std::io::Result<Self> {
         let beside = json_below(path)?;
         let modified = std::fs::metadata(path)?.modified().unwrap_or(SystemTime::UNIX_EPOCH);
-        Ok(Self { name: shown(path), bytes: Vec::new(), beside: OutputFiles(beside), modified })
+        Ok(Self { name: shown(path), bytes: Vec::new(), plain: None, beside: OutputFiles(beside), modified })
     }
 
     /// SHA-256 of the file; of a folder, of the names and contents of all.
@@ -260,7 +269,8 @@ impl LoadedFile {
     }
 
     fn result(&self) -> ResultFile<'_> {
-        ResultFile { name: &self.name, bytes: &self.bytes, beside: &self.beside }
+        let bytes = self.plain.as_ref().unwrap_or(&self.bytes);
+        ResultFile { name: &self.name, bytes, beside: &self.beside }
     }
 }
 

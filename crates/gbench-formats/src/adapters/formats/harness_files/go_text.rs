@@ -46,6 +46,10 @@ pub(super) fn read(file: &ResultFile) -> Result<Vec<Reading>, ReadError> {
     let mut current = String::new();
     for (index, bytes) in file.bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
         let line = String::from_utf8_lossy(bytes);
+        // The next package, or the next run of one, begins anew.
+        if ["pkg: ", "PASS", "ok "].iter().any(|start| line.starts_with(start)) {
+            current.clear();
+        }
         let mut words = line.split_ascii_whitespace();
         if let (Some(name), None) = (words.next().filter(|name| name.starts_with("Benchmark")), words.next())
         {

@@ -167,6 +167,37 @@ impl<'a> ResultFile<'a> {
     }
 }
 
+/// A file's text as the formats read it: without a byte order mark, UTF-16 as UTF-8 (both are what PowerShell's `>` writes),
+/// and without the colours of a terminal. Anything else stays as it is.
+pub fn plain_text(bytes: &[u8]) -> Cow<'_, [u8]> {
+    let utf16 = |bytes: &[u8], unit: fn([u8; 2]) -> u16| {
+        let units = bytes.chunks_exact(2).map(|pair| unit([pair[0], pair[1]]));
+        let text: String =
+            char::decode_utf16(units).map(|it| it.unwrap_or(char::REPLACEMENT_CHARACTER)).collect();
+        Cow::Owned(text.into_bytes())
+    };
+    let text = match bytes {
+        [0xEF, 0xBB, 0xBF, rest @ ..] => Cow::Borrowed(rest),
+        [0xFF, 0xFE, rest @ ..] => utf16(rest, u16::from_le_bytes),
+        [0xFE, 0xFF, rest @ ..] => utf16(rest, u16::from_be_bytes),
+        _ => Cow::Borrowed(bytes),
+    };
+    if memmem::find(&text, b"\x1b[").is_none() || memchr(0, &text).is_some() {
+        return text;
+    }
+    let mut plain = Vec::with_capacity(text.len());
+    let mut rest = &*text;
+    while let Some(at) = memmem::find(rest, b"\x1b[") {
+        let (before, sequence) = rest.split_at(at);
+        plain.extend_from_slice(before);
+        // Parameters, and the letter that ends them.
+        let parameters = sequence[2..].iter().take_while(|byte| (0x20..0x40).contains(*byte)).count();
+        rest = sequence.get(3 + parameters..).unwrap_or_default();
+    }
+    plain.extend_from_slice(rest);
+    Cow::Owned(plain)
+}
+
 /// One run in a file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunReading {
@@ -205,6 +236,19 @@ impl From<Vec<Reading>> for RunReading {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn marks_wide_characters_and_colours_of_a_terminal_are_read_past() {
+        let wide =
+            |order: fn(u16) -> [u8; 2]| "\u{feff}é 1".encode_utf16().flat_map(order).collect::<Vec<u8>>();
+        for bytes in [wide(u16::to_le_bytes), wide(u16::to_be_bytes), "\u{feff}é 1".into()] {
+            assert_eq!(plain_text(&bytes), "é 1".as_bytes());
+        }
+        assert_eq!(plain_text(b"\x1b[32mBenchmarkA\x1b[0m 1\x1b["), &b"BenchmarkA 1"[..]);
+        for same in [&b"\x1b"[..], b"\xff", b"", b"\x00\x1b[32m"] {
+            assert_eq!(plain_text(same), same);
+        }
+    }
 
     #[test]
     fn a_line_is_found_by_a_word_in_it() {
