@@ -243,3 +243,33 @@ fn every_file_that_the_design_names_is_there() {
     }
     assert!(checked >= 50, "only {checked} files are found");
 }
+
+/// Each row of "Where is ..." names a path from the root and an item that a Rust file there defines.
+#[test]
+fn the_design_says_where_everything_is() {
+    let design = text_of("docs/design.md");
+    let (_, table) = design.split_once("## Where is ...").unwrap();
+    let rows: Vec<Vec<&str>> =
+        table.lines().filter(|line| line.contains("` | `")).map(|line| line.split('`').collect()).collect();
+    assert!(rows.len() >= 40, "{}", rows.len());
+    for row in rows {
+        let [path, item] = [row[row.len() - 4], row[row.len() - 2]];
+        let defined = ["fn", "struct", "enum", "trait", "const", "mod"].map(|kind| format!("{kind} {item}"));
+        let defines = |text: &str| {
+            defined.iter().any(|word| {
+                let is_end = |rest: &str| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_');
+                text.match_indices(word).any(|(at, word)| is_end(&text[at + word.len()..]))
+            })
+        };
+        let mut open = vec![root().join(path)];
+        let mut is_found = false;
+        while let Some(path) = open.pop() {
+            if path.is_dir() {
+                open.extend(std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()));
+            } else if path.extension().is_some_and(|end| end == "rs") {
+                is_found |= defines(&std::fs::read_to_string(path).unwrap());
+            }
+        }
+        assert!(is_found, "{path} does not define `{item}`");
+    }
+}
