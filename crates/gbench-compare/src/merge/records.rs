@@ -111,7 +111,7 @@ fn of_one_suite(one: &(String, RunRecord), other: &(String, RunRecord)) -> Resul
         let what = format!("`{name}` is {} in `{a}` and {} in `{b}`", words(&of_one), words(&of_other));
         return refused(what, "run every shard with the same settings");
     }
-    // Shards of a pool of equal machines are told, not refused.
+    // Shards of a pool of equal machines get a warning; they are not refused.
     let pool = BTreeMap::from([(HOST.to_owned(), Strictness::Annotate)]);
     let mut differences = differences(one, other, &pool).into_iter();
     let Some(Difference { field, base, head, .. }) = differences.find(|it| it.strict) else { return Ok(()) };

@@ -209,7 +209,7 @@ impl<'f> TableBuilder<'f> {
     }
 
     /// The table, and the dictionary that names what is in it. `hosts_apart`: figures of two machines of one model are not
-    /// comparable, so that each has a series of its own.
+    /// comparable, so each host has its own series.
     pub fn finish(self, hosts_apart: bool) -> (TrendTable, Dictionary) {
         let Self { dictionary, filter, mut table, machines, streams, unmeasured, .. } = self;
         let mut by_number: Vec<_> = machines.into_iter().collect();

@@ -63,7 +63,7 @@ pub const MATCH_FIELDS: [(&str, Strictness); 18] = [
     ("build_type", Strictness::Strict),
 ];
 
-/// The fact that tells two machines of one model apart: their GPUs' UUIDs, or the host name if there is no GPU.
+/// The fact that differs between two machines of one model: their GPUs' UUIDs, or the host name if there is no GPU.
 pub const HOST: &str = "host";
 
 /// True if this fact of another program's file names the card that it ran on.
@@ -175,8 +175,8 @@ impl Manifest {
         facts
     }
 
-    /// What tells this machine from others of its model. The UUIDs of its cards are the same in every container; the host name
-    /// is not. Two machines without either are not told apart.
+    /// The identity of this machine among others of its model. The UUIDs of its cards are the same in every container; the host name
+    /// is not. Two machines without either cannot be distinguished.
     fn host(&self) -> Fact {
         let devices = self.gpu.known().map_or(&[][..], |gpu| &gpu.devices);
         let mut cards: Vec<&str> =

@@ -87,7 +87,7 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
                 ("library_build_type", "build_type"),
                 ("library_version", "version"),
             ],
-            // The clock rate is measured anew by each process.
+            // Each process measures the clock rate again.
             others: FactsExcept(&["date", "executable", "mhz_per_cpu", "json_schema_version"]),
         }],
         ..HarnessFile::of(&google_benchmark::GoogleBenchmark, File("google-benchmark.json"), |file| {
@@ -221,7 +221,7 @@ const PYPERF_NAMES: &[(&str, &str)] = &[
     ("python_version", "python"),
     ("perf_version", "version"),
 ];
-/// What benchmarks of one suite need not have in common.
+/// Keys that describe a run or a benchmark rather than the machine.
 const PYPERF_OF_RUN: &[&str] = &[
     "boot_time",
     "cpu_freq",

@@ -26,7 +26,7 @@ fn announced(name: &str) -> &str {
     numbered.map_or(name, |(base, _)| base)
 }
 
-/// With the lines about the machine that stand before the benchmarks of each package.
+/// With the facts of the machine, which precede the benchmarks of each package.
 pub(super) fn run(file: &ResultFile) -> RunReading {
     const FACTS: [(&[u8], &str); 3] =
         [(b"goos: ", "os"), (b"goarch: ", "architecture"), (b"cpu: ", "cpu_model")];
@@ -46,7 +46,7 @@ pub(super) fn read(file: &ResultFile) -> Result<Vec<Reading>, ReadError> {
     let mut current = String::new();
     for (index, bytes) in file.bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
         let line = String::from_utf8_lossy(bytes);
-        // The next package, or the next run of one, begins anew.
+        // The next package, or the next run of one, has no current benchmark.
         if ["pkg: ", "PASS", "ok "].iter().any(|start| line.starts_with(start)) {
             current.clear();
         }
