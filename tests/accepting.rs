@@ -261,7 +261,7 @@ fn an_edited_comment_and_one_that_is_no_command_accept_nothing() {
     assert!(hub.said()[1].len() < 2000);
     hub.commanded("maria", "/gbench accept kernels/gem -- x").exits(0);
     assert!(hub.said()[1].contains("`kernels/gemm`"), "the names that would: {}", hub.said()[1]);
-    hub.commanded("maria", "thanks").exits(0).says("no command");
+    hub.commanded("maria", "thanks").exits(0).says("not a command");
     let gone = hub.fake.comment(42, "maria", MARIA);
     hub.fake.delete_comment(gone);
     hub.answered(gone, "accept").exits(0).says("gone");
@@ -570,6 +570,6 @@ fn a_night_that_may_not_look_is_as_red_as_it_was_and_says_what_is_missing() {
 fn elsewhere_than_in_a_job_that_a_comment_started_there_is_nothing_to_accept() {
     let hub = Hub::new();
     let ran = ended(hub.step("schedule", "accept", &[]));
-    ran.exits(2).says("no job that a comment has started");
+    ran.exits(2).says("not started by a comment");
     assert!(hub.fake.requests().is_empty());
 }

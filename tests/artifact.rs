@@ -136,11 +136,11 @@ fn t3_paths_that_leave_the_folder_are_refused() {
         "..",
     ];
     for path in paths {
-        refused_with(|file| file.name = path.into(), "none that gbench-ci writes");
+        refused_with(|file| file.name = path.into(), "does not write a path");
     }
     refused_with(|file| file.name = "d/".repeat(17).into_bytes(), "too deep");
     refused_with(|file| file.name = vec![b'n'; 2_000], "too long");
-    refused_with(|file| file.name = Vec::new(), "none that gbench-ci writes");
+    refused_with(|file| file.name = Vec::new(), "does not write a path");
     refused_with(|file| file.name = b"c/\xff\xfe".to_vec(), "not UTF-8");
     refused_with(|file| file.name = b"c/job.json/x".to_vec(), "lies in what is a file itself");
 }
@@ -262,9 +262,9 @@ fn t3_an_archive_that_is_cut_or_prolonged_anywhere_is_refused() {
     for cut in (0..whole.len()).step_by(7).chain(whole.len() - 60..whole.len()) {
         assert!(read_artifact("a", &whole[..cut]).is_err(), "cut at {cut}");
     }
-    refused(read_artifact("a", &[whole.clone(), b"x".to_vec()].concat()), "no zip archive");
+    refused(read_artifact("a", &[whole.clone(), b"x".to_vec()].concat()), "not a zip archive");
     refused(read_artifact("a", &[b"x".to_vec(), whole.clone()].concat()), "directory");
-    refused(read_artifact("a", b"PK"), "no zip archive");
+    refused(read_artifact("a", b"PK"), "not a zip archive");
     let mut zip64 = whole;
     let count = zip64.len() - 14;
     zip64[count..count + 4].fill(0xff);
@@ -286,7 +286,7 @@ fn t3_json_that_is_deep_or_huge_or_not_finite_is_refused() {
     refused(with_verdict(|value| value["warnings"] = vec!["x"; 20_001].into()), "more than 20000 entries");
     let mut bytes = good.clone().into_bytes();
     bytes[40] = 0xff;
-    refused(read(&[stored("verdict.json", &bytes)]), "no UTF-8");
+    refused(read(&[stored("verdict.json", &bytes)]), "not UTF-8");
     refused(verdict(String::new()), "EOF");
     refused(verdict(good.clone() + &good), "trailing characters");
 }
@@ -299,7 +299,7 @@ fn t3_other_schemas_and_fields_are_refused() {
     refused(with_job(|value| value["schema"] = "gbench-ci/verdict/v2".into()), "its schema");
     refused(with_job(|value| value["number"] = 7.into()), "unknown field");
     refused(with_verdict(|value| value["method"]["rule"] = "mine".into()), "its rule");
-    refused(with_verdict(|value| value["method"]["alpha"] = (-0.5).into()), "no share");
+    refused(with_verdict(|value| value["method"]["alpha"] = (-0.5).into()), "not between 0 and 1");
     refused(with_verdict(|value| value["head"]["commit"] = "../../../x".into()), "a commit of it");
     refused(with_verdict(|value| value["head"]["run_id"] = "../x".into()), "not a run id");
     refused(
@@ -317,7 +317,7 @@ fn t3_other_schemas_and_fields_are_refused() {
 fn t3_what_does_not_follow_from_the_rows_is_refused() {
     let say = |name: &'static str, to: Value| with_verdict(move |value| value[name] = to.clone());
     refused(say("exit_code", 0.into()), "give exit code 1, and the verdict has 0");
-    refused(say("exit_code", 99.into()), "no exit code");
+    refused(say("exit_code", 99.into()), "not an exit code");
     refused(say("conclusion", "pass".into()), "its rows give Regressed, and the verdict has Pass");
     refused(with_verdict(|value| value["counts"]["regressed"] = 0.into()), "its counts");
     // All lies agree with each other, and not with the rows.
@@ -364,7 +364,7 @@ fn t3_a_job_that_points_elsewhere_is_refused() {
         "C:/x",
         ".",
     ] {
-        refused(source(path, 1, "s/a"), "no file of the repository");
+        refused(source(path, 1, "s/a"), "not a file of the repository");
     }
     refused(source("a.py", 0, "s/a"), "its line is none");
     refused(source("a.py", 1, "s/a\n::error::x"), "no benchmark");
@@ -378,7 +378,7 @@ fn t3_a_job_that_points_elsewhere_is_refused() {
     refused(with_job(|value| value["event"] = "pull request".into()), "GitHub's words");
     refused(with_job(|value| value["shard"] = json!({"index": 4, "of": 3})), "no such shard");
     refused(with_job(|value| value["shard"] = json!({"index": 1, "of": 100_000})), "no such shard");
-    refused(with_job(|value| value["exit_code"] = 7.into()), "no exit code");
+    refused(with_job(|value| value["exit_code"] = 7.into()), "not an exit code");
     refused(with_job(|value| value["fail_on"] = json!(["nothing"])), "words that there are not");
 }
 
@@ -407,12 +407,12 @@ fn t3_a_merged_document_must_follow_from_its_groups() {
 }
 
 #[test]
-fn t3_a_merged_document_beside_graver_parts_is_refused() {
+fn t3_a_merged_document_beside_more_severe_parts_is_refused() {
     let green = serde_json::to_string(&merge(three_shards("h100", false)).unwrap()).unwrap();
     let mut all = files();
     all.push(stored("merged/merged.json", green.as_bytes()));
     let fault = read(&all).unwrap().whole().unwrap_err();
-    assert!(fault.what.contains("less grave than the part"), "{fault}");
+    assert!(fault.what.contains("less severe than its part"), "{fault}");
     let two = [stored("a/merged.json", green.as_bytes()), stored("b/merged.json", green.as_bytes())];
     assert!(read(&two).unwrap().whole().unwrap_err().what.contains("both have a merged verdict"));
     let gap = [files()[0].clone(), stored("merged/merged.json", green.as_bytes())];
@@ -437,7 +437,7 @@ fn t3_a_folder_is_read_without_following_any_link() {
     refused(read_folder(&root), "a link, a special file");
     std::fs::remove_file(&verdict).unwrap();
     std::fs::File::create(&verdict).unwrap().set_len(FILE + 1).unwrap();
-    refused(read_folder(&root), "no regular file of at most");
+    refused(read_folder(&root), "not a regular file of at most");
 }
 
 #[test]

@@ -74,7 +74,7 @@ fn a_benchmark_that_was_renamed_is_compared_with_what_it_was_called() {
     let checkout = Checkout::of_pull_request(&[("gbench.toml", &renamed(""))]);
     checkout.ran("pull_request.synchronize", "ci --quiet").exits(4);
     for (more, mistake) in [
-        ("renamed_from = \"c0\"", "is still here"),
+        ("renamed_from = \"c0\"", "still has a benchmark"),
         (
             "renamed_from = \"x\"\n[[benchmark]]\nid = \"e\"\nrenamed_from = \"x\"",
             "were both renamed from `s/x`",

@@ -79,7 +79,7 @@ fn another_parameter_or_a_cold_start_is_another_case() {
 }
 
 #[test]
-fn a_case_or_metric_that_stands_twice_is_a_fault_of_its_record() {
+fn a_case_or_metric_that_appears_twice_is_a_fault_of_its_record() {
     for name in ["duplicate_case.json", "duplicate_metric.json"] {
         let text = std::fs::read_to_string(fixture("errors_records").join(name)).unwrap();
         let bad: RunRecord = serde_json::from_str(&text).unwrap();
@@ -87,7 +87,7 @@ fn a_case_or_metric_that_stands_twice_is_a_fault_of_its_record() {
         for (base, head) in [(&bad, &good), (&good, &bad)] {
             let fault = compare(&side(base, "a.json"), &side(head, "b.json"), &by_processes()).unwrap_err();
             assert_eq!(fault.exit, Exit::Usage);
-            assert!(fault.what.contains("stands twice"), "{fault}");
+            assert!(fault.what.contains("appears twice"), "{fault}");
         }
     }
 }

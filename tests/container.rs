@@ -179,7 +179,7 @@ fn a_program_that_prints_a_format_runs_in_a_container_with_its_folder() {
 #[test]
 fn what_cannot_run_in_a_container_is_refused() {
     for (entry, words) in [
-        ("container = \"i\"\ncommand = [\"./x\"]", "timed with the start of its container"),
+        ("container = \"i\"\ncommand = [\"./x\"]", "would include the start of its container"),
         ("container = \"i\"\nbuiltin = \"cpu_flops\"", "a built-in benchmark runs on the host"),
         (
             "container = \"i\"\nharness = \"criterion\"\ncommand = [\"cargo\", \"bench\", \"--bench\", \"b\"]",

@@ -168,7 +168,7 @@ fn what_cannot_be_counted_is_refused_and_in_defaults_it_means_what_can() {
     refused(&suite("count = \"valgrin\""), "`count` cannot be `valgrin`");
     let hyperfine =
         "[[benchmark]]\nid = \"x\"\nharness = \"hyperfine\"\ncommand = [\"hyperfine\", \"true\"]\n";
-    refused(&format!("{hyperfine}count = \"valgrind\""), "executions of hyperfine cannot be counted");
+    refused(&format!("{hyperfine}count = \"valgrind\""), "`count` does not work with hyperfine");
     let benchmark = |harness: &str, command: &str| {
         format!(
             "[[benchmark]]\nid = \"x\"\nharness = \"{harness}\"\ncommand = [{command}]\ncount = \"valgrind\"\n"

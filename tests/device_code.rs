@@ -276,7 +276,7 @@ fn files_that_tell_nothing_are_a_warning_and_no_failure() {
     for (wrong, what) in [
         ("'../x'", "`../x` leaves the benchmark's folder"),
         ("'/x'", "`/x` leaves the benchmark's folder"),
-        ("'a[b'", "`a[b` is no glob"),
+        ("'a[b'", "`a[b` is not a glob"),
         ("", "`device_code` is empty"),
     ] {
         let folder = protocol("", &format!("device_code = [{wrong}]\n"));

@@ -425,7 +425,7 @@ fn n14_an_installation_is_written_once_and_held_to_what_keeps_jobs_out() {
     assert!(!std::fs::read_to_string(machine.at("guard/guard.toml")).unwrap().contains("edited"));
     let odd = "guard install --repository a/b --runner-user nobody --folder odd;name";
     ended(outside(machine.folder.path(), odd)).exits(2).says("cannot start a script by this path");
-    machine.install("--repository kernels").exits(2).says("no repository");
+    machine.install("--repository kernels").exits(2).says("is not a repository");
     machine.install("--repository a/b --event pull_request_target").exits(2).says("cannot be allowed");
 
     std::fs::write(&script, "exit 0\n").unwrap();

@@ -135,7 +135,7 @@ fn f3_what_another_case_leaves_behind_is_inconclusive_and_not_red() {
     let row = document.rows.iter().find(|row| case_name(row) == "case_8").unwrap();
     let why = serde_json::to_value(row.why.as_ref().unwrap()).unwrap();
     assert_eq!(why["code"], "shared-processes-differ");
-    assert!(row.reason.contains("of its own"), "{}", row.reason);
+    assert!(row.reason.contains("in its own processes"), "{}", row.reason);
     // Judged by shared processes, as the suite may ask for, it is one.
     let suite = suite("controls = 0", "isolation = \"shared\"");
     let shared = Repository::new(
@@ -251,7 +251,7 @@ fn what_has_no_meaning_beside_a_harness_is_refused() {
         ("matrix = {n = [1]}", "`matrix` cannot be combined with `harness`"),
         ("timing = \"process\"", "`timing` cannot be combined with `harness`"),
         ("isolation = \"proces\"", "`isolation` cannot be `proces`"),
-        ("cases = [\"[*\"]", "is no glob"),
+        ("cases = [\"[*\"]", "is not a glob"),
         ("share = true", "`share` is for programs that speak the protocol"),
     ];
     for (more, words) in refused {

@@ -47,7 +47,7 @@ fn n25_a_word_that_names_nothing_is_answered_by_the_names_that_are_near() {
     ran(&here, "compare nihgtly --rounds 5").exits(2).says("write `nightly`");
     ran(&here, "compare unlike-anything").exits(2).says("git fetch").says("baseline save unlike-anything");
     // A baseline is there: only now the flag is what does not fit.
-    ran(&here, "compare nightly --rounds 5").exits(2).says("--rounds").says("speaks of rounds");
+    ran(&here, "compare nightly --rounds 5").exits(2).says("--rounds").says("only applies when two commits");
     // Too short for a commit's digits, whatever libgit2 says of it.
     ran(&here, "compare b..HEAD").exits(2).says("no branch, tag or commit has this name");
     // Without a repository there are baselines alone.

@@ -273,7 +273,7 @@ fn a_file_that_no_format_is_certain_of_is_refused_with_what_to_do() {
     let folder = crate::support::tempdir().unwrap();
     write(folder.path(), "table.csv", "N,fast,slow\n1024,10.5,9\n2048,12,10\n");
     let refused = ran(folder.path(), "ingest table.csv").exits(2);
-    assert!(refused.err.contains("no format is known for certain"), "{}", refused.err);
+    assert!(refused.err.contains("does not identify a format"), "{}", refused.err);
     assert!(refused.err.contains("--input-format"), "{}", refused.err);
     let unknown = ran(folder.path(), "ingest table.csv --format tritn").exits(2);
     assert!(unknown.err.contains("did you mean `triton`?"), "{}", unknown.err);
@@ -398,6 +398,21 @@ const MACHINES: [(&str, &str, &str, Option<&str>); 6] = [
     ("jmh/by-hand-1.37/out/jmh.json", r#""jdkVersion": "17.0.15""#, r#""jdkVersion": "21.0.1""#, None),
 ];
 
+/// The same text with other figures: the last digit of each number with three or more decimals, and of each time an operation.
+fn measured_again(text: &str) -> String {
+    let mut again: Vec<char> = text.chars().collect();
+    for at in 4..again.len() {
+        let is_digit = |at: usize| again.get(at).is_some_and(char::is_ascii_digit);
+        let decimals = (1..at).take_while(|back| is_digit(at - back)).count();
+        let is_decimal = decimals >= 2 && again[at - 1 - decimals] == '.' && is_digit(at);
+        let is_time = is_digit(at) && again[at + 1..].iter().take(6).collect::<String>() == " ns/op";
+        if (is_decimal || is_time) && !is_digit(at + 1) {
+            again[at] = if again[at] == '9' { '8' } else { '9' };
+        }
+    }
+    again.into_iter().collect()
+}
+
 #[test]
 fn b1_files_that_name_their_machine_are_compared_only_with_those_of_it() {
     for (file, here, there, strict) in MACHINES {
@@ -405,6 +420,7 @@ fn b1_files_that_name_their_machine_are_compared_only_with_those_of_it() {
         let text = std::fs::read_to_string(fixture("adapters").join(file)).unwrap();
         let elsewhere = text.replace(here, there);
         assert_ne!(text, elsewhere, "{file}");
+        let elsewhere = measured_again(&elsewhere);
         let name = file.rsplit('/').next().unwrap();
         write(folder.path(), &format!("base/{name}"), &text);
         write(folder.path(), &format!("head/{name}"), elsewhere);
@@ -457,7 +473,7 @@ fn a_program_of_a_suite_whose_table_is_a_known_format_has_its_rows_as_cases() {
     ran(folder.path(), "run --quiet").exits(4).says("the process did not write it");
     assert!(folder.path().join("old.log").is_file(), "what was there before is not lost");
     write(folder.path(), "gbench.toml", suite("command = [\"true\"]", "file = \"../old.log\""));
-    ran(folder.path(), "list").exits(2).says("leads out of the benchmark's folder");
+    ran(folder.path(), "list").exits(2).says("leaves the benchmark's folder");
     // Both are for formats alone.
     write(
         folder.path(),

@@ -166,7 +166,7 @@ fn what_is_no_document_is_refused_with_a_next_step() {
     for (name, what) in [
         ("absent.json", "cannot be read"),
         ("half.json", "EOF while parsing"),
-        ("bytes.json", "no UTF-8"),
+        ("bytes.json", "not UTF-8"),
         ("other.json", "other/v1"),
     ] {
         let (code, out, err) = files.report(&[name]);

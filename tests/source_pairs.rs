@@ -125,7 +125,7 @@ fn init_writes_an_entry_for_cuda_pairs_and_leaves_those_out_that_a_module_starts
 fn what_pairs_of_sources_cannot_have_is_refused() {
     for (more, what) in [
         ("[benchmark.matrix]\nn = [1]\n", "`matrix` cannot be combined with `pairs`"),
-        ("roots = [\"ch[\"]\n", "`ch[` is no glob"),
+        ("roots = [\"ch[\"]\n", "`ch[` is not a glob"),
     ] {
         let folder = folder(&[("gbench.toml", &format!("{SUITE}{more}"))]);
         ran(folder.path(), "list").exits(2).says(what);

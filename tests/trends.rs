@@ -159,11 +159,9 @@ fn b2_hosts_of_one_model_have_series_of_their_own() {
     assert!((0.03..0.07).contains(&found.changes[0].change), "{:?}", found.changes);
 
     // As a declared pool they are one series.
-    std::fs::write(
-        sandbox.root().join("gbench.toml"),
-        "[suite]\nname = 's'\n[gate.match]\nhost = 'annotate'\n",
-    )
-    .unwrap();
+    let pool = "[suite]\nname = 's'\n[gate.match]\nhost = 'annotate'\n\
+                [[benchmark]]\nid = 'a'\ncommand = ['true']\n";
+    std::fs::write(sandbox.root().join("gbench.toml"), pool).unwrap();
     assert_eq!(document(&sandbox.root(), "").series.len(), 5);
 }
 
@@ -282,7 +280,7 @@ fn the_figures_of_a_run_have_this_form_and_meaning_in_this_version_of_the_cache(
     let digest = sha256_hex(&bytes);
     assert_eq!(
         (CACHE_VERSION, &digest[..16]),
-        ("gbench-ci 0.1.0 trend cache 1", "548222f1fb30adad"),
+        ("gbench-ci 0.1.0 trend cache 2", "e47234de14647f97"),
         "another form or meaning of the figures needs another CACHE_VERSION: figures of old runs would stay as they were"
     );
 }

@@ -108,7 +108,7 @@ fn n17_paths_that_mean_nothing_are_refused_where_they_stand() {
         ("paths = []", "`paths` is empty"),
         ("paths = [\"/src\"]", "`/src` is not a path in the repository"),
         ("paths = [\"../src\"]", "`../src` is not a path in the repository"),
-        ("paths = [\"src/[\"]", "`src/[` is no glob"),
+        ("paths = [\"src/[\"]", "`src/[` is not a glob"),
         ("paths = \"src\"", "a list of paths"),
     ] {
         let checkout = pull("", &[("gbench.toml", &suite(2, gate))]);

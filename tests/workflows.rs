@@ -591,7 +591,7 @@ fn what_could_not_be_written_safely_is_refused_before_anything_is_written() {
     let folder = crate::support::tempdir().unwrap();
     git(folder.path(), "init -q -b main .");
     for (flags, words) in [
-        ("--runner gpu --action acme/gbench-ci@v1", "no full commit id"),
+        ("--runner gpu --action acme/gbench-ci@v1", "not a full commit id"),
         ("--runner a b --action x", "unexpected argument"),
         ("--runner ${{x}} --action acme/gbench-ci@0123456789abcdef0123456789abcdef01234567", "no label"),
         ("--runner gpu --shards 257 --action x", "257"),

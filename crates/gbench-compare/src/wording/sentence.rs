@@ -67,7 +67,14 @@ fn of_rows(conclusion: Conclusion, rows: &[Row], differences: &[Difference]) -> 
         }
         Conclusion::Failed => match probably_worse(rows).or_else(|| noisier(rows)) {
             Some(worse) => format!("{worse} in {compared_rows}, and the comparison has gaps{}.", gaps()),
-            None => format!("Nothing regressed in {compared_rows}, but the comparison has gaps{}.", gaps()),
+            None => {
+                let decided = match rows.iter().filter(|row| row.verdict == Verdict::Inconclusive).count() {
+                    0 => format!("Nothing regressed in {compared_rows}, but"),
+                    open if open == compared => format!("Nothing could be decided in {compared_rows}, and"),
+                    open => format!("Nothing regressed in {}, but", count(compared - open, "decided row")),
+                };
+                format!("{decided} the comparison has gaps{}.", gaps())
+            }
         },
         Conclusion::Inconclusive => {
             let names = names(rows, Verdict::Inconclusive, label);
