@@ -36,9 +36,9 @@ struct Cli {
 
 const EXIT_CODES: &str = "\
 Exit codes: 0 pass, 1 regression, 2 usage or configuration error, 3 inconclusive
-(nothing was decided, a case is probably worse, or policy says it matters), 4
-something failed or is missing, 5 the machine cannot do this, 6 the answer could
-not be published, 70 internal error, 130 or 143 interrupted";
+(nothing was decided, a case is probably worse, or the policy forbids undecided
+cases), 4 something failed or is missing, 5 the machine cannot do this, 6 the
+result could not be published, 70 internal error, 130 or 143 interrupted";
 
 #[derive(Subcommand)]
 enum Command {
@@ -66,9 +66,9 @@ enum Command {
     Matrix(matrix::MatrixArgs),
     Explain(explain::ExplainArgs),
     Replay(replay::ReplayArgs),
-    /// Show or compare what runs ran on
+    /// Show this machine and its tools, or compare those of two runs
     Manifest(manifest::ManifestArgs),
-    /// Say what this machine can and cannot measure, and what to do about it
+    /// Report what this machine can and cannot measure, and how to fix it
     Doctor(doctor::DoctorArgs),
     Guard(guard::GuardArgs),
     Demo(demo::DemoArgs),

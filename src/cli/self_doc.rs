@@ -19,19 +19,19 @@ enum Document {
     Record,
     Verdict,
     Calibration,
-    /// Several verdicts as one: what `merge` writes
+    /// Several merged verdicts: the output of `merge`
     Merged,
     /// Facts of a CI job in addition to its verdict
     Job,
     /// A run in a history branch
     History,
-    /// What was decided about the rows of a pull request
+    /// Decisions about the rows of a pull request
     Acceptances,
-    /// One of these decisions in a history branch
+    /// One such decision in a history branch
     Accepted,
-    /// The benchmarks of a folder: `discover --json`
+    /// The benchmarks of a folder: the output of `discover --json`
     Discovery,
-    /// Cases over commits: `history --format json`
+    /// Cases over commits: the output of `history --format json`
     Trends,
 }
 
@@ -76,7 +76,7 @@ pub(super) fn completions(
     Ok(Exit::Pass)
 }
 
-/// Print the manual page, or write one for every command into a folder
+/// Print the manual page, or write a page per command into a folder
 #[derive(clap::Args, Clone, Debug)]
 pub(super) struct ManArgs {
     /// Folder for gbench-ci.1, gbench-ci-run.1, ...

@@ -13,20 +13,20 @@ pub(crate) struct IngestArgs {
     /// First part of the benchmarks' names [default: results]
     #[arg(long, value_name = "NAME")]
     input_suite: Option<String>,
-    /// Unit of a metric whose file has none: bandwidth=GB/s; repeatable
+    /// Unit of a metric for which the file gives none: bandwidth=GB/s; repeatable
     #[arg(long, value_name = "METRIC=UNIT")]
     unit: Vec<String>,
-    /// Which way a metric is better, and that it is judged: score=higher; repeatable
-    #[arg(long, value_name = "METRIC=WAY")]
+    /// Mark a metric as judged and say which direction is better: score=higher; repeatable
+    #[arg(long, value_name = "METRIC=lower|higher")]
     better: Vec<String>,
-    /// A number of each row, for files of no known format: time=elapsed_ms:ms is the field elapsed_ms in ms,
-    /// score=score::higher has no unit; repeatable
+    /// Metric to read from a field of each row, for files in an unknown format: time=elapsed_ms:ms reads the field
+    /// elapsed_ms in ms; score=score::higher has no unit; WAY is lower or higher; repeatable
     #[arg(long, value_name = "METRIC=FIELD[:UNIT[:WAY]]")]
     metric: Vec<String>,
-    /// The fields that identify a row; repeatable, or separated by commas
+    /// Fields that identify a row; repeatable, or separated by commas
     #[arg(long, value_name = "FIELD", value_delimiter = ',', requires = "metric")]
     parameters: Vec<String>,
-    /// Where the rows are: a JSON path (RFC 9535), or `csv` [default: the elements of a JSON list, each document of JSON
+    /// Where the rows are: a JSON path (RFC 9535), or `csv` [default: the elements of a JSON list, the documents of JSON
     /// lines, the lines of a table]
     #[arg(long, value_name = "PATH", requires = "metric")]
     rows: Option<String>,

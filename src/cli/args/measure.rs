@@ -48,16 +48,16 @@ struct OutputArgs {
     /// Folder for run folders [default: `artifacts` next to the suite file]
     #[arg(long, value_name = "DIR")]
     artifacts: Option<PathBuf>,
-    /// Time for the whole run; 0: no limit [default: 4h, or the suite file's]
+    /// Time limit for the whole run; 0: no limit [default: the suite file's, else 4h]
     #[arg(long, value_name = "DURATION", allow_negative_numbers = true)]
     deadline: Option<String>,
-    /// How long to wait for other gates that measure on this machine; 0: not at all [default: 2h, or the suite file's]
+    /// Time to wait for other gates that measure on this machine; 0: do not wait [default: the suite file's, else 2h]
     #[arg(long, value_name = "DURATION", allow_negative_numbers = true)]
     lock_wait: Option<String>,
-    /// Measure at the same time as other gates on this machine, whose numbers suffer
+    /// Measure without waiting for other gates on this machine; this disturbs their results
     #[arg(long, conflicts_with = "lock_wait")]
     no_lock: bool,
-    /// No progress on standard error
+    /// Show no progress on standard error
     #[arg(long, short)]
     quiet: bool,
 }
@@ -66,13 +66,13 @@ struct OutputArgs {
 #[derive(clap::Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Monitoring")]
 struct MonitorArgs {
-    /// Sample processors, memory and GPUs while processes run [default: where NVIDIA's library knows a GPU]
+    /// Sample processors, memory and GPUs while processes run [default: on if NVML finds a GPU]
     #[arg(long, overrides_with = "no_monitor")]
     monitor: bool,
-    /// Sample nothing while processes run
+    /// Do not sample while processes run
     #[arg(long, conflicts_with_all = ["monitor_interval", "monitor_output"])]
     no_monitor: bool,
-    /// Time between two samples; turns sampling on [default: 1s, or 100ms where NVIDIA's library is asked]
+    /// Time between two samples; turns sampling on [default: 100ms with NVML, else 1s]
     #[arg(long, value_name = "DURATION", allow_negative_numbers = true)]
     monitor_interval: Option<String>,
     /// Write the samples to this file as a JSON array; turns sampling on

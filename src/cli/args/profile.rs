@@ -9,16 +9,16 @@ use crate::model::{MetricSet, Profiler, near};
 #[derive(clap::Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Profilers")]
 pub(crate) struct ProfileArgs {
-    /// Profilers that look into cases behind their measurement: nsys, ncu, torch [default: `profilers` in [profile], else none]
+    /// Profilers to run on cases after measuring: nsys, ncu, torch [default: `profilers` in [profile], else none]
     #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = profiler)]
     profile: Vec<Profiler>,
-    /// How much ncu counts: minimal, roofline or deep [default: `metrics` in [profile], else minimal]
+    /// Set of metrics that ncu collects: minimal, roofline or deep [default: `metrics` in [profile], else minimal]
     #[arg(long, value_name = "SET", value_parser = metrics)]
     profile_metrics: Option<MetricSet>,
-    /// A profiler that is not here is an error before anything is measured (exit code 5), a profile that fails one behind it (4)
+    /// Exit with code 5 before measuring if a profiler is missing, and with code 4 afterwards if profiling fails
     #[arg(long)]
     require_profilers: bool,
-    /// No profiler, even if the suite file names one
+    /// Run no profiler, even if the suite file names one
     #[arg(long, conflicts_with_all = ["profile", "profile_metrics", "require_profilers"])]
     no_profile: bool,
 }

@@ -11,23 +11,25 @@ use crate::suite::words::parse_seconds;
 #[derive(clap::Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Between commits")]
 pub(crate) struct RoundsArgs {
-    /// Time for the rounds, such as 10m; what is open then is inconclusive [default: until all is decided]
+    /// Time for the rounds, such as 10m; cases still undecided when it runs out are inconclusive [default: until every case
+    /// is decided]
     #[arg(long, value_name = "DURATION", allow_negative_numbers = true)]
     pub budget: Option<String>,
-    /// Rounds after which an open case is inconclusive [default: 40]
+    /// Maximum number of rounds; a case that is still undecided then is inconclusive [default: 40]
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(4..=10_000))]
     pub rounds: Option<u32>,
-    /// How the two processes of a round share the machine: `alternating`, one after the other, or `lockstep`, by turns
-    /// [default: alternating]
+    /// How the two processes of a round share the machine: `alternating` runs one after the other, `lockstep` starts
+    /// both and lets them take turns in short blocks [default: alternating]
     #[arg(long, alias = "way", value_name = "MODE", value_parser = interleaving)]
     pub interleave: Option<Interleaving>,
-    /// Cases of the base that are measured against themselves, as a check [default: 5, at most an eighth of the cases]
+    /// Number of cases for which the base is also compared with itself, to check the gate [default: 5, at most an eighth of
+    /// the cases]
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(0..=1000))]
     pub controls: Option<u32>,
     /// Seed of the random order in which the sides of each round run [default: a fresh one]
     #[arg(long, alias = "coin", value_name = "NUMBER")]
     pub order_seed: Option<u64>,
-    /// Let code of both sides write wherever you may, also to the other side; see docs/security.md
+    /// Let the code of both sides write wherever you can, including to the other side; see docs/security.md
     #[arg(long)]
     pub no_sandbox: bool,
 }

@@ -6,22 +6,22 @@ use crate::app::history::{HistoryRequest, USUAL_RUNS};
 
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct RunsArgs {
-    /// Metric by its name, or a glob [default: those that the gate judges by]
+    /// Metric, by name or glob [default: the metrics that the gate judges]
     #[arg(long, value_name = "NAME")]
     metric: Option<String>,
-    /// Runs since a date (2026-11-01), a time, or so long ago (30d)
+    /// Runs since a date (2026-11-01), a time, or an age such as 30d
     #[arg(long, value_name = "WHEN")]
     since: Option<String>,
-    /// Runs of this branch, or of this name in a folder [default: all, apart]
+    /// Runs of this branch, or saved under this name in a folder [default: all, shown separately]
     #[arg(long, value_name = "BRANCH")]
     branch: Option<String>,
-    /// Runs of this machine of a matrix [default: all, apart]
+    /// Runs of the machine with this label in a matrix [default: all, shown separately]
     #[arg(long, value_name = "LABEL")]
     label: Option<String>,
-    /// The newest runs that are looked at; 0: all
+    /// How many of the newest runs to read; 0: all
     #[arg(long, value_name = "COUNT", default_value_t = USUAL_RUNS, allow_negative_numbers = true)]
     runs: usize,
-    /// Suite file whose store is meant [default: gbench.toml of this folder]
+    /// Suite file whose store is used [default: gbench.toml of this folder]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Store instead of the suite file's: dir:PATH, git:BRANCH or github:OWNER/REPO@BRANCH

@@ -20,26 +20,26 @@ pub(crate) struct SelectionArgs {
     /// Benchmark by id or glob, in the order given; repeatable
     #[arg(long = "benchmark", value_name = "GLOB")]
     pub benchmarks: Vec<String>,
-    /// Suite by name, `micro` being the built-in one; repeatable, or separated by commas
+    /// Suite by name; `micro` is the built-in one; repeatable, or separated by commas
     #[arg(long = "suite", value_name = "NAME")]
     pub suites: Vec<String>,
-    /// cpu, gpu, ram, storage, network or system; repeatable, or separated by commas
+    /// Benchmarks of this component: cpu, gpu, ram, storage, network or system; repeatable, or separated by commas
     #[arg(long = "component", value_name = "NAME")]
     pub components: Vec<String>,
     /// Benchmarks with this tag; repeatable, or separated by commas
     #[arg(long = "tag", value_name = "TAG")]
     pub tags: Vec<String>,
-    /// Leave out by id or glob; repeatable
+    /// Benchmark to leave out, by id or glob; repeatable
     #[arg(long, value_name = "GLOB")]
     pub exclude: Vec<String>,
-    /// Only cases whose parameter has one of these values: n=32,64; a value with a comma is given alone, or with `\,`;
-    /// repeatable
+    /// Only cases whose parameter has one of these values: n=32,64; repeatable. Give a value that contains a comma alone, or
+    /// write its comma as `\,`
     #[arg(long = "param", value_name = "NAME=VALUES")]
     pub params: Vec<String>,
     /// Python benchmarks by folder, pair, variant or kernel: ch13, ch1:moe, ch1:moe_sparse; repeatable
     #[arg(long = "target", alias = "targets", value_name = "NAME")]
     pub targets: Vec<String>,
-    /// Only one part of the cases, for several jobs that measure a suite together: 2/3
+    /// Only part I of N of the cases, so that several jobs can share a suite: 2/3
     #[arg(long, value_name = "I/N")]
     pub shard: Option<Shard>,
 }
@@ -114,53 +114,55 @@ overrides! {
     #[derive(clap::Args, Clone, Debug, Default)]
     #[command(next_help_heading = "Settings")]
     pub(crate) struct SettingsArgs {
-        /// Fresh processes for every case
+        /// Number of fresh processes per case
         #[arg(long, value_name = "COUNT", allow_negative_numbers = true)]
         processes: Option<String> => "--processes" settings.processes: whole(1, 1000), "a number from 1 to 1000";
-        /// Measured iterations that each process is asked for
+        /// Measured iterations to request from each process
         #[arg(long, value_name = "COUNT", allow_negative_numbers = true)]
         iterations: Option<String> => "--iterations" settings.iterations: whole(1, MAX), "a whole number above 0";
-        /// Warm-up iterations that each process is asked for
+        /// Warm-up iterations to request from each process
         #[arg(long, value_name = "COUNT", allow_negative_numbers = true)]
         warmup: Option<String> => "--warmup" settings.warmup: whole(0, MAX), "a whole number, or 0";
-        /// Time to measure for instead of iterations: 2, 2s, 500ms
+        /// Measure for this time instead of a number of iterations: 2, 2s, 500ms
         #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
         duration: Option<String> => "--duration" settings.duration: parse_seconds, DURATION;
-        /// Time to warm up for instead of iterations
+        /// Warm up for this time instead of a number of iterations
         #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
         burnin_seconds: Option<String> => "--burnin-seconds" settings.burnin: parse_seconds, DURATION;
-        /// Empty caches and no warm-up
+        /// Measure with empty caches and without warm-up
         #[arg(long)]
         cold_start: bool;
-        /// Multiplies every deadline
+        /// Multiply every deadline by this factor
         #[arg(long, value_name = "FACTOR", allow_negative_numbers = true)]
         timeout_multiplier: Option<String>
             => "--timeout-multiplier" settings.deadline_multiplier: multiplier, "a number above 0 and at most 1000";
-        /// The least change that matters: 5% or 0.05; between commits, what `unchanged` is certified within
+        /// Smallest change that matters: 5% or 0.05; between commits, `unchanged` means that the change is
+        /// certified to be smaller than this
         #[arg(long, value_name = "CHANGE", allow_negative_numbers = true)]
         threshold: Option<String> => "--threshold" settings.threshold: parse_ratio, "a change such as 5% or 0.05";
-        /// Seed for the benchmarks' generators
+        /// Seed for the benchmarks' random generators
         #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
         seed: Option<String> => "--seed" settings.seed: seed, "a whole number, or 0";
-        /// quick (10 iterations, 2 of warm-up, the ends of each parameter), full (30, 3) or kernel (500, 200, seed 42)
+        /// quick (10 iterations, 2 warm-up iterations, only the smallest and largest value of each numeric parameter),
+        /// full (30, 3) or kernel (500, 200, seed 42)
         #[arg(long, value_name = "NAME")]
         preset: Option<String> => "--preset" preset: named, "quick, full or kernel";
-        /// Of Python modules, the clock: auto, perf_counter, cuda_events, do_bench or torch_timer
+        /// Clock for Python modules: auto, perf_counter, cuda_events, do_bench or torch_timer
         #[arg(long, value_name = "MODE")]
         timing_mode: Option<String>
             => "--timing-mode" timing_mode: named, "auto, perf_counter, cuda_events, do_bench or torch_timer";
-        /// The seed 42, and of Python modules deterministic algorithms
+        /// Use seed 42, and deterministic algorithms in Python modules
         #[arg(long)]
         reproducible: bool;
-        /// Of Python modules: run twice with one seed, and refuse results that differ
+        /// Python modules: run twice with the same seed, and reject results that differ
         #[arg(long)]
         check_determinism: bool;
-        /// Lock the GPUs' multiprocessors to a clock while they are measured, and give them back: base, max, off, or MHz,
-        /// such as 1410 or 1200-1410; takes root
+        /// Lock the SM clock of the GPUs while they are measured, and unlock it afterwards; needs root. Values: base,
+        /// max, off, or MHz such as 1410 or 1200-1410
         #[arg(long, value_name = "CLOCK")]
         lock_sm_clock: Option<String>
             => "--lock-sm-clock" gate.lock_sm_clock: str::parse, "base, max, off or MHz, such as 1410 or 1200-1410";
-        /// Lock the GPUs' memory likewise: max, off or MHz
+        /// Lock the memory clock of the GPUs in the same way. Values: max, off or MHz
         #[arg(long, value_name = "CLOCK")]
         lock_memory_clock: Option<String>
             => "--lock-memory-clock" gate.lock_memory_clock: parse_memory_clock, "max, off or MHz, such as 2619";

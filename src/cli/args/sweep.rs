@@ -9,10 +9,10 @@ use crate::suite::words::advise;
 #[derive(clap::Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Sweeps")]
 pub(crate) struct SweepArgs {
-    /// One row for each value of this parameter; several, separated by commas, for each combination
+    /// One row per value of this parameter, or per combination of several parameters separated by commas
     #[arg(long, value_name = "PARAM", value_delimiter = ',')]
     by: Vec<String>,
-    /// What is held against each other: a parameter, or benchmark, variant, device, suite
+    /// What to compare: the values of a parameter, or benchmark, variant, device, suite
     #[arg(long, value_name = "PARAM")]
     group_by: Option<String>,
 }
@@ -21,10 +21,10 @@ pub(crate) struct SweepArgs {
 #[derive(clap::Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Sweeps")]
 pub(crate) struct SweepFilterArgs {
-    /// Only what has this value: operation=LayerNorm; repeatable
+    /// Only cases with this value: operation=LayerNorm; repeatable
     #[arg(long = "where", value_name = "PARAM=VALUE")]
     conditions: Vec<String>,
-    /// The metric to look at [default: time, else the first that is judged]
+    /// Metric to show [default: time, else the first that is judged]
     #[arg(long, value_name = "NAME")]
     metric: Option<String>,
 }

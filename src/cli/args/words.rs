@@ -38,7 +38,7 @@ impl Worded for ExportFormat {
     fn value(self) -> PossibleValue {
         let help = match self {
             Self::Record => "The run record, with every sample",
-            Self::OperatorList => "A JSON list with a row a case",
+            Self::OperatorList => "A JSON list with one row per case",
             Self::Benchfmt => "The Go benchmark format, for benchstat",
         };
         PossibleValue::new(self.into_str()).help(help)
@@ -48,8 +48,8 @@ impl Worded for ExportFormat {
 impl Worded for BisectFormat {
     fn value(self) -> PossibleValue {
         let help = match self {
-            Self::Terminal => "A page for a person",
-            Self::Markdown => "A page for a job's summary",
+            Self::Terminal => "Text for people to read",
+            Self::Markdown => "Markdown for a job summary",
             Self::Json => "The whole document (docs/schema/bisect-v1.json)",
         };
         PossibleValue::new(self.into_str()).help(help)
@@ -59,11 +59,11 @@ impl Worded for BisectFormat {
 impl Worded for TrendsFormat {
     fn value(self) -> PossibleValue {
         let help = match self {
-            Self::Terminal => "A page for a person",
+            Self::Terminal => "Text for people to read",
             Self::Json => "The whole document (docs/schema/trends-v1.json)",
-            Self::Csv => "A line for each figure",
+            Self::Csv => "One line per value",
             Self::Openmetrics => "The text format of OpenMetrics, for Prometheus",
-            Self::Parquet => "A row for each figure, with types; in builds with the feature parquet",
+            Self::Parquet => "One typed row per value; only in builds with the feature parquet",
         };
         PossibleValue::new(self.into_str()).help(help)
     }
@@ -76,9 +76,9 @@ impl ValueEnum for DatedBy {
 
     fn to_possible_value(&self) -> Option<PossibleValue> {
         let help = match self {
-            Self::Content => "The content of the file alone",
-            Self::Name => "The date in its name: 2026-11-22, 20261122T0315",
-            Self::Modified => "When it was last changed",
+            Self::Content => "Use only the content of the file",
+            Self::Name => "Use the date in the file's name: 2026-11-22, 20261122T0315",
+            Self::Modified => "Use the time when the file was last changed",
         };
         Some(PossibleValue::new(self.into_str()).help(help))
     }
@@ -91,6 +91,6 @@ impl ValueEnum for FailOn {
 
     fn to_possible_value(&self) -> Option<PossibleValue> {
         let value = PossibleValue::new(self.into_str());
-        Some(if *self == FailOn::None { value.help("Nothing: the job only reports") } else { value })
+        Some(if *self == FailOn::None { value.help("Nothing fails the job; it only reports") } else { value })
     }
 }

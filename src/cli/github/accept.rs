@@ -9,39 +9,39 @@ use crate::github::comments::CommentMode;
 use crate::github::{Context, commands};
 use crate::model::{Exit, Result};
 
-/// Accept rows of a pull request's verdict, or take that back, as a comment says
+/// Accept regressions of a pull request, or revoke that, on a command in a comment
 ///
-/// For a job that `on: issue_comment` starts; it checks nothing out. The comment is asked of GitHub, and has to be one
-/// command: `/gbench accept CASE... -- REASON` or `/gbench revoke [CASE...]`. It counts if a person with write access wrote
-/// it and it was never edited. Acceptable rows are those that are slower or missing in the verdict that was published for
-/// the pull request's head. The token comes from GBENCH_TOKEN, else GITHUB_TOKEN.
+/// For a job that `on: issue_comment` starts; it checks out no code. The comment is read from GitHub, and must be a single
+/// command: `/gbench accept CASE... -- REASON` or `/gbench revoke [CASE...]`. It is obeyed only if a person with write
+/// access wrote it and it was never edited. Rows can be accepted if they are slower or missing in the verdict that was
+/// published for the pull request's head. The token comes from GBENCH_TOKEN, else GITHUB_TOKEN.
 ///
-/// Exit codes: 0 when the command is answered, also where it is refused; 2 without such an event; 6 when GitHub could not be
-/// asked or told.
+/// Exit codes: 0 when the command is answered, even if it is refused; 2 without such an event; 6 when a request to GitHub
+/// failed.
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct AcceptArgs {
-    /// Name of the check, as `publish` has it
+    /// Name of the check, the same as for `publish`
     #[arg(long, value_name = "NAME", default_value = "gbench-ci", value_parser = gate_name)]
     pub name: String,
-    /// Classes that make the check fail, as in `publish`: regression, inconclusive, failed; `none` for no class
+    /// Classes of results that make the check fail, as for `publish`: regression, inconclusive, failed; `none` for no class
     #[arg(long, value_name = "CLASS", value_delimiter = ',')]
     pub fail_on: Vec<FailOn>,
-    /// Also rows that forks measured: their check is never green
+    /// Also accept rows that forks measured; their check is never green
     #[arg(long)]
     pub allow_forks: bool,
-    /// How many parts there must be
+    /// Number of parts that must be present
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub expect: Option<u32>,
-    /// Beginning of the artifacts' names; `{attempt}` stands for the attempt of the run that measured
+    /// Prefix of the artifacts' names; `{attempt}` is replaced by the attempt number of the run that measured
     #[arg(long, value_name = "PREFIX", default_value_t = format!("gbench-ci-attempt-{ATTEMPT}-result"))]
     pub artifact: String,
-    /// Address of the pages that `gbench-ci site` writes: cases are linked there
+    /// URL of the pages that `gbench-ci site` writes; cases link to them
     #[arg(long, value_name = "URL")]
     pub pages: Option<String>,
-    /// Whose comments and checks are ours [default: who the token says]
+    /// Account whose comments and checks are treated as the gate's own [default: the token's user]
     #[arg(long, value_name = "LOGIN")]
     pub login: Option<String>,
-    /// Ask GitHub, and print the answer instead of giving it
+    /// Read from GitHub, and print the answer instead of posting it
     #[arg(long)]
     pub dry_run: bool,
 }

@@ -12,9 +12,9 @@ use crate::model::{Exit, Result};
 
 /// Decide on the machine which jobs may run there, before their first step
 ///
-/// A fork's pull request brings its own workflow file and can name any runner of the repository. The runner starts this before a
-/// job's first step (ACTIONS_RUNNER_HOOK_JOB_STARTED), by a script and a policy on the machine that no pull request can edit.
-/// A job that the policy does not allow, or a policy that cannot be read, fails.
+/// A fork's pull request brings its own workflow file and can name any runner of the repository. The runner therefore starts
+/// this command before a job's first step (ACTIONS_RUNNER_HOOK_JOB_STARTED), through a script and a policy on the machine
+/// that no pull request can edit. The job fails if the policy does not allow it, or if the policy cannot be read.
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct GuardArgs {
     #[command(subcommand)]
@@ -23,11 +23,11 @@ pub(crate) struct GuardArgs {
 
 #[derive(clap::Subcommand, Clone, Debug)]
 enum What {
-    /// Allow or refuse the job that this is started in; for the hook's script
+    /// Allow or refuse the job that called it; for the hook's script
     ///
-    /// Exit codes: 0 allowed; 5 refused; any other: it could not be decided, which fails the job as well.
+    /// Exit codes: 0 allowed; 5 refused; any other: no decision was possible, and the job fails as well.
     Run {
-        /// The policy of this machine
+        /// Policy file of this machine
         #[arg(long, value_name = "FILE")]
         policy: PathBuf,
     },
@@ -35,54 +35,55 @@ enum What {
     Check(GuardCheckArgs),
 }
 
-/// Write the hook's script and a policy, and say what is left to do
+/// Write the hook's script and a policy, and list the remaining steps
 ///
-/// Run it as root: what the runner's user can change, a job can change.
+/// Run it as root: a job can change everything that the runner's user can change.
 #[derive(clap::Args, Clone, Debug)]
 struct GuardInstallArgs {
     #[command(flatten)]
     places: GuardPlaceArgs,
-    /// A repository that may use this machine; may be given several times
+    /// Repository that may use this machine; repeatable
     #[arg(long = "repository", value_name = "OWNER/NAME", required = true)]
     repositories: Vec<String>,
-    /// Branches that may: of a pull request the one that it goes to
+    /// Branches that may use it; for a pull request this is its target branch
     #[arg(long = "branch", value_name = "BRANCH", default_value = "main")]
     branches: Vec<String>,
-    /// Files of workflows that may
+    /// Workflow files that may use it
     #[arg(long = "workflow", value_name = "FILE", default_values = WORKFLOWS)]
     workflows: Vec<String>,
-    /// Events that may
+    /// Events whose jobs may use it
     #[arg(long = "event", value_name = "EVENT", default_values_t = EVENTS.map(|event| event.as_ref().to_owned()))]
     events: Vec<String>,
-    /// The label by which a maintainer lets a fork's pull request run [default: none runs]
+    /// Label with which a maintainer lets a fork's pull request run [default: forks never run]
     #[arg(long, value_name = "LABEL")]
     fork_label: Option<String>,
-    /// Overwrite a policy that is there
+    /// Overwrite an existing policy
     #[arg(long)]
     force: bool,
 }
 
-/// Say whether the guard is installed so that no job can change it, and what it would do with a job
+/// Check that the guard is installed where no job can change it, and what it would decide about a job
 ///
-/// Exit codes: 0 all is as it has to be, and the job of `--job` may run; 5 it is not, or the job may not run.
+/// Exit codes: 0 all checks passed, and the job of `--job` may run; 5 a check failed, or the job may not run.
 #[derive(clap::Args, Clone, Debug)]
 struct GuardCheckArgs {
     #[command(flatten)]
     places: GuardPlaceArgs,
-    /// Variables of a job, a line NAME=VALUE each, GITHUB_EVENT_PATH among them: say whether it may run
+    /// File with the variables of a job, one NAME=VALUE per line, including GITHUB_EVENT_PATH; report whether that job
+    /// may run
     #[arg(long, value_name = "FILE")]
     job: Option<PathBuf>,
 }
 
 #[derive(clap::Args, Clone, Debug)]
 struct GuardPlaceArgs {
-    /// Where script, policy and log are
+    /// Folder of the script, the policy and the log
     #[arg(long, value_name = "FOLDER", default_value = "/etc/gbench-ci")]
     folder: PathBuf,
-    /// The runner's own file of variables: `.env` in its folder
+    /// Environment file of the runner: `.env` in its folder
     #[arg(long, value_name = "FILE")]
     runner_env: Option<PathBuf>,
-    /// The user that the runner runs as [default: the owner of the runner's folder]
+    /// User that the runner runs as [default: the owner of the runner's folder]
     #[arg(long, value_name = "NAME")]
     runner_user: Option<String>,
 }

@@ -6,20 +6,20 @@ use crate::app::github::matrix::{jobs, json, set_output};
 use crate::cli::terminal::write::wrote;
 use crate::model::{Exit, Result, Shard};
 
-/// Print the jobs of a matrix, machines times shards, as JSON for `strategy.matrix`
+/// Print the jobs of a matrix, one per machine and shard, as JSON for `strategy.matrix`
 ///
-/// In a workflow: `matrix: ${{ fromJSON(needs.plan.outputs.NAME) }}`, and in the job `runs-on: ${{ matrix.runner }}`,
-/// `--label` from `matrix.label` and `--shard` from `matrix.shard`.
+/// In a workflow, write `matrix: ${{ fromJSON(needs.plan.outputs.NAME) }}`. In the job, write
+/// `runs-on: ${{ matrix.runner }}`, and pass `matrix.label` as `--label` and `matrix.shard` as `--shard`.
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct MatrixArgs {
-    /// Parts that each machine's suite is cut into
+    /// Number of shards to split the suite of each machine into
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=Shard::MAX as i64))]
     shards: u32,
-    /// A machine's name, and the labels of its runner: h100=self-hosted,gpu,h100; repeatable [default: one without a name,
-    /// on `self-hosted`]
+    /// Name of a machine and labels of its runner: h100=self-hosted,gpu,h100; repeatable [default: one machine without a
+    /// name, on `self-hosted`]
     #[arg(long = "machine", value_name = "NAME=LABELS", num_args = 1..)]
     machines: Vec<String>,
-    /// Also append it under this name to the step's outputs, the file that GITHUB_OUTPUT names
+    /// Also append the JSON under this name to the step's outputs, in the file named by GITHUB_OUTPUT
     #[arg(long, value_name = "NAME")]
     output: Option<String>,
 }

@@ -14,33 +14,35 @@ use crate::model::{Exit, Result};
 use crate::report::github::untouched_words;
 use crate::report::{Format, Input, Options};
 
-/// Merge what the jobs of a matrix measured into one verdict, or one record
+/// Merge the results of the jobs of a matrix into one verdict or one record
 ///
-/// A part is the folder of a comparison (or what was uploaded of it: job.json and reports/), or a folder that contains
-/// several. The shards of one machine become one verdict; machines are listed side by side, each under its label. job.json shows
-/// which is which; without it each part is a separate machine, named after its folder. The folders of runs become one
-/// record.
+/// A part is the folder of a comparison (or its uploaded files: job.json and reports/), or a folder that contains several.
+/// The shards of one machine become one verdict; machines are listed side by side, each under its label. The machine and
+/// shard of a part come from its job.json; without it, each part is a separate machine, named after its folder. The folders
+/// of runs become one record.
 ///
-/// Missing parts make the merged verdict fail: a shard, a part without a verdict, fewer parts than --expect. Where no part
-/// measured anything because nothing that it measures was touched, that is reported and nothing is written.
+/// The merged verdict fails if a part is missing: a shard, the verdict of a part, or parts up to --expect. If no part
+/// measured anything because the change touches nothing that is measured, that is reported and nothing is written.
 ///
-/// Exit codes: that of the most severe part; 4 also where something is missing or nothing was merged; 2 where parts do not
+/// Exit codes: that of the most severe part; 4 also if something is missing or nothing was merged; 2 if the parts do not
 /// belong together.
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct MergeArgs {
-    /// Folder of a comparison or a run, or one that holds several
+    /// Folder of a comparison or a run, or a folder that contains several
     #[arg(required = true, value_name = "PART")]
     parts: Vec<PathBuf>,
     /// Folder for merged.json, or for the merged record
     #[arg(long, short, value_name = "DIR", default_value = "merged")]
     output: PathBuf,
-    /// How many parts there must be
+    /// Number of parts that must be present
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     expect: Option<u32>,
-    /// How the measuring jobs ended, as GitHub has it: where it is not `success` and no part says why, something is missing
+    /// Result of the measuring jobs as GitHub reports it: if it is not `success` and no part explains why, the result counts
+    /// as incomplete
     #[arg(long, value_name = "RESULT")]
     measured: Option<String>,
-    /// Classes with an exit code other than 0: regression, inconclusive, failed; `none` for no class [default: as in the parts]
+    /// Classes of results with an exit code other than 0: regression, inconclusive, failed; `none` for no class [default: as
+    /// in the parts]
     #[arg(long, value_name = "CLASS", value_delimiter = ',')]
     fail_on: Vec<FailOn>,
     /// What to print

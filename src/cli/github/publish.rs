@@ -14,21 +14,21 @@ use crate::github::{Context, commands};
 use crate::model::{Exit, Result};
 use crate::suite::Benchmark;
 
-/// Tell GitHub a verdict: a comment, a check, a summary; at night an issue
+/// Publish a verdict on GitHub as a comment, check or summary, or as an issue for nightly runs
 ///
-/// The event decides what it does. On a pull request: one comment and one check for each machine. In a `workflow_run`
-/// workflow the same for the run that it is about, whose artifacts are fetched, distrusted and merged. Elsewhere a check,
-/// and the results of --issue and --history. The token comes from GBENCH_TOKEN, else GITHUB_TOKEN.
+/// The event decides what is published. On a pull request: one comment, and one check per machine. In a `workflow_run`
+/// workflow: the same for the run that triggered it, whose artifacts are fetched, treated as untrusted and merged.
+/// Elsewhere: a check, and what --issue and --history request. The token comes from GBENCH_TOKEN, else GITHUB_TOKEN.
 ///
-/// Exit codes: 0 when everything is published; 6 when it could not be; 2 and 5 when it may not be.
+/// Exit codes: 0 when everything was published; 6 when publishing failed; 2 and 5 when publishing is not allowed.
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct PublishArgs {
     /// A comparison's folder, a verdict, or the folder that `merge` wrote [default: the latest comparison]
     pub what: Option<PathBuf>,
-    /// Only begin the check, before anything is measured
+    /// Only start the check, before anything is measured
     #[arg(long, conflicts_with_all = ["what", "ended", "issue", "history", "dry_run"])]
     pub start: bool,
-    /// The gate ended with this exit code; the check reports it if there is no verdict
+    /// Exit code of the gate; the check reports it if there is no verdict
     #[arg(long, value_name = "CODE")]
     pub ended: Option<u8>,
     /// When to comment: on-change, always or never
@@ -37,41 +37,42 @@ pub(crate) struct PublishArgs {
     /// Name of the check; it distinguishes several gates of one pull request. A label is added to it
     #[arg(long, value_name = "NAME", default_value = "gbench-ci", value_parser = gate_name)]
     pub name: String,
-    /// Machine of a matrix, for a check without a verdict
+    /// Label of the machine in a matrix, for a check without a verdict
     #[arg(long, value_name = "LABEL", default_value = "", hide_default_value = true)]
     pub label: String,
-    /// Classes that make the check fail: regression, inconclusive, failed; `none` for no class [default: as in the
-    /// measuring job]
+    /// Classes of results that make the check fail: regression, inconclusive, failed; `none` for no class [default:
+    /// as in the measuring job]
     #[arg(long, value_name = "CLASS", value_delimiter = ',')]
     pub fail_on: Vec<FailOn>,
-    /// In a `workflow_run` workflow: publish what forks measured, too, and call it unverified
+    /// In a `workflow_run` workflow: also publish results that forks measured, marked as unverified
     #[arg(long)]
     pub allow_forks: bool,
-    /// How many parts there must be
+    /// Number of parts that must be present
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub expect: Option<u32>,
-    /// How the measuring jobs ended, as GitHub has it: where it is not `success` and no part says why, something is missing
+    /// Result of the measuring jobs as GitHub reports it: if it is not `success` and no part explains why, the result counts
+    /// as incomplete
     #[arg(long, value_name = "RESULT")]
     pub measured: Option<String>,
     /// Keep one issue open while the default branch is not green
     #[arg(long)]
     pub issue: bool,
-    /// Append what was measured to a history: git:BRANCH or github:OWNER/REPO@BRANCH; on the default branch only
+    /// Append the measured run to a history: git:BRANCH or github:OWNER/REPO@BRANCH; only on the default branch
     #[arg(long, value_name = "ADDRESS")]
     pub history: Option<String>,
-    /// Beginning of the artifacts' names that are fetched in a `workflow_run` workflow
+    /// Prefix of the names of the artifacts to fetch in a `workflow_run` workflow
     #[arg(long, value_name = "PREFIX", default_value = "gbench-ci")]
     pub artifact: String,
-    /// Also write the step's summary, where this is not a step of the job that measured
+    /// Also write the step summary; for jobs other than the one that measured
     #[arg(long)]
     pub summary: bool,
-    /// Address of the pages that `gbench-ci site` writes: cases are linked there
+    /// URL of the pages that `gbench-ci site` writes; cases link to them
     #[arg(long, value_name = "URL")]
     pub pages: Option<String>,
-    /// Whose comments and issues are ours [default: who the token says]
+    /// Account whose comments and issues are treated as the gate's own [default: the token's user]
     #[arg(long, value_name = "LOGIN")]
     pub login: Option<String>,
-    /// Print the comment instead of sending anything, and on standard error what else would be done
+    /// Send nothing; print the comment, and on standard error what else would be done
     #[arg(long)]
     pub dry_run: bool,
 }

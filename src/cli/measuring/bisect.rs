@@ -17,33 +17,33 @@ use crate::store::write_atomically;
 use crate::suite::Benchmark;
 use crate::suite::words::parse_ratio;
 
-/// Find the commit that made a case worse, by measuring a few of a range
+/// Find the commit that made a case worse by measuring a few commits of a range
 ///
-/// GOOD..BAD takes first parents from GOOD to BAD, GOOD alone ends at HEAD. Without a range it is the newest lasting change
-/// for the worse that the history knows of the case. Each commit is checked out next to your own files, built, and measured
-/// with the suite file of BAD; one that does not build is left out. The next measurement is the most informative one for
-/// its time.
+/// GOOD..BAD contains the first parents from GOOD to BAD; GOOD alone ends at HEAD. The default range is that of the newest
+/// lasting regression of the case in the history. Each commit is checked out separately from your own files, built, and
+/// measured with the suite file of BAD. A commit that does not build is skipped. The command always measures next the commit
+/// that gives the most information per unit of time.
 ///
-/// Exit codes: 0 answered: a commit, a few that cannot be distinguished, or nothing became worse; 3 undecided; 4 an end
-/// cannot be measured.
+/// Exit codes: 0 answered: a commit, a few that cannot be distinguished, or nothing became worse; 3 undecided; 4 GOOD or
+/// BAD cannot be measured.
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct BisectArgs {
-    /// The case, by its name or that of its benchmark
+    /// The case, by its own name or the name of its benchmark
     #[arg(required_unless_present = "resume")]
     case: Option<String>,
-    /// Commits: GOOD..BAD, GOOD...BAD or GOOD [default: the newest lasting change for the worse in the history]
+    /// Commits: GOOD..BAD, GOOD...BAD or GOOD [default: that of the newest lasting regression in the history]
     #[arg(value_name = "GOOD..BAD")]
     range: Option<String>,
-    /// The metric [default: the one by which the case is judged]
+    /// Metric [default: the one by which the case is judged]
     #[arg(long, value_name = "NAME", conflicts_with = "resume")]
     metric: Option<String>,
-    /// Probability at which the answer is given, 95% or 0.95 [default: 95%]
+    /// Answer once it is correct with this probability: 95% or 0.95 [default: 95%]
     #[arg(long, value_name = "PROBABILITY")]
     confidence: Option<String>,
-    /// Time for builds and processes of this call, such as 2h [default: [gate] `budget`, else until it is answered]
+    /// Time for builds and processes of this call, such as 2h [default: `budget` in [gate], else no limit]
     #[arg(long, value_name = "DURATION", allow_negative_numbers = true)]
     budget: Option<String>,
-    /// Take all commits of the range, also those of merged branches
+    /// Consider all commits of the range, including those of merged branches
     #[arg(long, conflicts_with = "resume")]
     full: bool,
     /// Look for a change in either direction
@@ -52,10 +52,10 @@ pub(crate) struct BisectArgs {
     /// Continue a bisection: its id or folder [default: the latest]
     #[arg(long, value_name = "BISECTION", num_args = 0..=1, default_missing_value = "", conflicts_with = "case")]
     resume: Option<String>,
-    /// Measure all commits with this suite file instead of the bad end's
+    /// Measure all commits with this suite file instead of the one in BAD
     #[arg(long, value_name = "FILE", conflicts_with = "config")]
     suite_file: Option<PathBuf>,
-    /// Let code of all commits write wherever you may; see docs/security.md
+    /// Let the code of all commits write wherever you can; see docs/security.md
     #[arg(long)]
     no_sandbox: bool,
     /// Store instead of the suite file's: dir:PATH, git:BRANCH or github:OWNER/REPO@BRANCH

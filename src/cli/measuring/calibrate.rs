@@ -15,27 +15,27 @@ use crate::report;
 use crate::store::write_atomically;
 use crate::suite::Benchmark;
 
-/// Compare the suite with itself to learn which changes can be detected here
+/// Compare the suite with itself to find the smallest change that this machine can detect
 ///
-/// Both sides are the working tree in its present state. The figures go to calibration.json in the store, where `compare` finds
-/// them; the file contains only the latest calibration. The records stay in artifacts/calibrations.
+/// Both sides are the working tree in its current state. The results are written to calibration.json in the store, where
+/// `compare` reads them; the file contains only the latest calibration. The records are kept in artifacts/calibrations.
 ///
-/// Exit codes: 0 calibrated; 1 the rule cried wolf, or missed a planted slowdown although the noise was low; 4 a case
-/// failed or nothing was measured.
+/// Exit codes: 0 calibrated; 1 the rule reported a change where there was none, or missed a planted slowdown although the
+/// noise was low; 4 a case failed or nothing was measured.
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct CalibrateArgs {
     #[command(flatten)]
     measure: MeasureArgs,
-    /// Rounds that each case gets
+    /// Rounds per case
     #[arg(long, value_name = "COUNT", default_value = "12", value_parser = clap::value_parser!(u32).range(4..=1000))]
     rounds: u32,
-    /// Time for the rounds; cases with fewer rounds are marked
+    /// Time limit for the rounds; cases that get fewer rounds are marked
     #[arg(long, value_name = "DURATION", allow_negative_numbers = true)]
     budget: Option<String>,
-    /// Seed of the random run order, and of the tries [default: a fresh one]
+    /// Seed of the random run order and of the resampling [default: a fresh one]
     #[arg(long, alias = "coin", value_name = "NUMBER")]
     order_seed: Option<u64>,
-    /// Leave out the built-in workload with more work on one side
+    /// Leave out the built-in workload that does more work on one side
     #[arg(long)]
     no_planted: bool,
     /// Store instead of the suite file's: dir:PATH; calibrations are kept in folders only
@@ -44,7 +44,7 @@ pub(crate) struct CalibrateArgs {
     /// What to print
     #[arg(long, value_enum, default_value = "terminal")]
     format: PageFormat,
-    /// Show what each row was measured by, too
+    /// Also show the noise components of every row
     #[arg(long)]
     all: bool,
     /// Also write the calibration as JSON to this file

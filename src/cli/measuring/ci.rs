@@ -23,24 +23,25 @@ use crate::report::Format;
 use crate::report::github::untouched_words;
 use crate::suite::Benchmark;
 
-/// Judge what a CI job is about, and leave the verdict for publishing
+/// Judge the commit or pull request that triggered this CI job, and keep the verdict for `publish`
 ///
-/// In GitHub Actions the event says what is judged and against what: of a pull request its own head and the merge base, of a
-/// push what was there before, of a scheduled run the newest green commit of the history. Elsewhere it compares as
-/// `gbench-ci compare` does. Where there is nothing to compare with, the commit is compared with itself, and the verdict is
-/// inconclusive. Code of forks is not run unless `--allow-forks` is given.
+/// In GitHub Actions the event determines what is compared. For a pull request, its own head is compared with the merge
+/// base. For a push, the new commit is compared with the one before the push. For a scheduled run, the base is the newest
+/// green commit of the history. Elsewhere the command compares as `gbench-ci compare` does. If there is nothing to compare
+/// with, the commit is compared with itself and the verdict is inconclusive. Code from forks runs only with `--allow-forks`.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(crate) struct CiArgs {
-    /// Base instead of the event's: the merge base of this branch, tag or commit and what is judged
+    /// Use the merge base of this branch, tag or commit and the judged commit as the base, instead of the event's
     #[arg(long, value_name = "REV")]
     base: Option<String>,
-    /// Classes that fail the job, and no others: regression, inconclusive, failed; `none` for no class [default: as in the gate]
+    /// The only classes of results that fail the job: regression, inconclusive, failed; `none` for no class [default: the
+    /// gate's policy]
     #[arg(long, value_name = "CLASS", value_delimiter = ',')]
     fail_on: Vec<FailOn>,
-    /// Run the code of forks' pull requests, too: only where anybody may run anything
+    /// Also run the code of pull requests from forks; use it only on machines where untrusted code may run
     #[arg(long)]
     allow_forks: bool,
-    /// Which machine of a matrix this is: names its check and its section in the comment
+    /// Name of this machine in a matrix, for its check and its section in the comment
     #[arg(long, value_name = "NAME", value_parser = label)]
     label: Option<String>,
     /// History whose newest green commit is the base of scheduled runs: git:BRANCH or github:OWNER/REPO@BRANCH

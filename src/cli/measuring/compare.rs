@@ -30,15 +30,15 @@ use crate::suite::Benchmark;
 
 /// Compare two commits, a baseline with a fresh run, or two records
 ///
-/// Commits are checked out next to your own files, built, and measured against each other in rounds until the verdict is
-/// clear: `compare main` takes the working tree against the point where it left main, `compare` alone does so with the
-/// default branch, A..B takes two commits, A...B the merge base of A and B against B, A.. the commit A against the working
-/// tree.
+/// Commits are checked out separately from your own files, built, and measured against each other in rounds until the
+/// verdict is clear. `compare main` compares the point where the working tree left main with the working tree; `compare`
+/// alone does the same for the default branch. A..B compares the commits A and B, A...B the merge base of A and B with B,
+/// and A.. the commit A with the working tree.
 ///
-/// The name of a stored baseline, a record or a run's folder is compared with a fresh run, or with a second record.
+/// A stored baseline (by name), a record or a run's folder is compared with a fresh run, or with a second record.
 ///
-/// Files of other programs are records, too: `compare before.json after.json`; a folder of such files is a side of as many
-/// processes, and so are several after --base and --head. docs/formats.md lists what is read.
+/// Result files of other programs can be used as records, too: `compare before.json after.json`. Each file counts as one
+/// process, in a folder or listed after --base or --head. docs/formats.md lists the formats.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(crate) struct CompareArgs {
     #[command(flatten)]
@@ -65,21 +65,21 @@ pub(crate) struct CompareArgs {
     /// Also write the report as Markdown to this file
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
-    /// Also write the report as a page of HTML to this file, with the rounds of what changed
+    /// Also write the report as an HTML page to this file, with the rounds of the cases that changed
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Make inconclusive cases fail: exit code 3
+    /// Fail if a case is inconclusive: exit code 3
     #[arg(long)]
     fail_inconclusive: bool,
-    /// Stored runs that must show how much sessions differ before a row may be green; 0: judge by processes alone
+    /// Number of stored runs that must show how much sessions differ before a row may be green; 0: judge by processes only
     /// [default: `sessions` in [gate], else 4]
     #[arg(long, value_name = "N")]
     sessions: Option<u32>,
-    /// Judge the head against a pinned release, too: a baseline's name, a record or a run's folder. The more severe
-    /// exit code applies
+    /// Also compare the head with a pinned release: a baseline's name, a record or a run's folder. The more severe exit code
+    /// is returned
     #[arg(long, value_name = "NAME|RECORD")]
     anchor: Option<String>,
-    /// Result files of the base, each a process of it; with --head, in place of BASE and HEAD
+    /// Result files of the base, each counting as one process; with --head, instead of BASE and HEAD
     #[arg(
         long = "base",
         value_name = "FILE",
@@ -89,7 +89,7 @@ pub(crate) struct CompareArgs {
         help_heading = "Files of other programs"
     )]
     base_files: Vec<PathBuf>,
-    /// Result files of the head, likewise
+    /// Result files of the head, each counting as one process
     #[arg(
         long = "head",
         value_name = "FILE",
@@ -99,7 +99,7 @@ pub(crate) struct CompareArgs {
         help_heading = "Files of other programs"
     )]
     head_files: Vec<PathBuf>,
-    /// Their format: a name of docs/formats.md; `auto`: identified with certainty by the file's content, else refused
+    /// Format: a name from docs/formats.md; `auto`: detect it from the contents, and refuse the file if it is ambiguous
     #[arg(long, value_name = "NAME", default_value = AUTO, help_heading = "Files of other programs")]
     input_format: String,
     #[command(flatten)]
@@ -112,7 +112,7 @@ pub(crate) struct CompareArgs {
     rounds: RoundsArgs,
     #[command(flatten)]
     profile: ProfileArgs,
-    /// Continue a comparison that was interrupted or left cases open: its id or folder [default: the latest]
+    /// Continue a comparison that was interrupted or left cases undecided: its id or folder [default: the latest]
     #[arg(
         long,
         value_name = "COMPARISON",
@@ -121,8 +121,8 @@ pub(crate) struct CompareArgs {
         help_heading = "Between commits"
     )]
     resume: Option<String>,
-    /// Measure both sides with this suite file instead of each side's; the base's still judges, where it has one
-    /// [default: the checkout's, where no commit to be compared has any]
+    /// Measure both sides with this suite file instead of the file of each side; the base's file, if it has one, still
+    /// decides how they are judged [default: the checkout's, if none of the compared commits has a suite file]
     #[arg(long, value_name = "FILE", conflicts_with = "config", help_heading = "Between commits")]
     suite_file: Option<PathBuf>,
 }

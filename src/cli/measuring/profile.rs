@@ -15,19 +15,19 @@ use crate::report::{profile_page, profiles_document};
 use crate::run::Finished;
 use crate::suite::Benchmark;
 
-/// Run cases under profilers, without measuring, and show what their kernels do
+/// Run cases under profilers, without measuring, and show the profiles of their kernels
 ///
-/// Each case has a separate process under each profiler. Reports are kept with the profilers' own suffixes, so that nsys-ui
-/// and ncu-ui open them.
+/// Each case runs in a separate process under each profiler. Reports keep the profilers' own suffixes, so that nsys-ui and
+/// ncu-ui can open them.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(crate) struct ProfileCommandArgs {
-    /// Benchmarks by id or glob; with none, everything that the flags select
+    /// Benchmarks by id or glob [default: everything that the flags select]
     #[arg(value_name = "CASE")]
     cases: Vec<String>,
-    /// nsys, ncu, torch [default: `profilers` in [profile], else nsys]
+    /// Profilers to run: nsys, ncu, torch [default: `profilers` in [profile], else nsys]
     #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = profiler)]
     profile: Vec<Profiler>,
-    /// How much ncu counts: minimal, roofline or deep [default: `metrics` in [profile], else minimal]
+    /// Set of metrics that ncu collects: minimal, roofline or deep [default: `metrics` in [profile], else minimal]
     #[arg(long, value_name = "SET", value_parser = metrics)]
     profile_metrics: Option<MetricSet>,
     /// What to print

@@ -40,10 +40,10 @@ pub(crate) struct RunArgs {
     /// Also write the record to this file; {suite} and {run_id} in its name are replaced
     #[arg(long, value_name = "PATTERN")]
     export: Option<PathBuf>,
-    /// Measure so many cases at once at most, each on separate GPUs: those that `device` binds to different GPUs
+    /// Measure at most N cases at once, each on separate GPUs; only cases that `device` binds to different GPUs run together
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64), conflicts_with = "dry_run")]
     jobs: u32,
-    /// Say what would be run, with which parameters and limits, and start nothing
+    /// Show what would run, with which parameters and limits, and start nothing
     #[arg(long)]
     dry_run: bool,
 }

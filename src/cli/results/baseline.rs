@@ -27,13 +27,13 @@ enum Command {
         name: String,
         /// Run folder or record to save [default: the newest run]
         run: Option<PathBuf>,
-        /// Save it although some of it was not measured
+        /// Save the run even if parts of it were not measured
         #[arg(long)]
         partial: bool,
         #[command(flatten)]
         place: StoreArgs,
     },
-    /// List what is saved, oldest first
+    /// List the saved baselines, oldest first
     List {
         /// Print one JSON document instead of a table
         #[arg(long)]
@@ -41,7 +41,7 @@ enum Command {
         #[command(flatten)]
         place: StoreArgs,
     },
-    /// List what people have accepted in pull requests that were merged, oldest first
+    /// List the acceptances of merged pull requests, oldest first
     Accepted {
         /// Print one JSON document instead of a table
         #[arg(long)]
@@ -49,7 +49,7 @@ enum Command {
         #[command(flatten)]
         place: StoreArgs,
     },
-    /// Remove a name with all its records
+    /// Remove a baseline with all its records
     Remove {
         name: String,
         #[command(flatten)]
@@ -60,10 +60,11 @@ enum Command {
 /// Where baselines and runs are kept.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(crate) struct StoreArgs {
-    /// Suite file whose store is meant [default: gbench.toml of this folder]
+    /// Suite file whose store is used [default: gbench.toml of this folder]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Store instead of the suite file's: dir:PATH; to list also git:BRANCH or github:OWNER/REPO@BRANCH
+    /// Store instead of the suite file's: dir:PATH; for `list` and `accepted` also git:BRANCH or
+    /// github:OWNER/REPO@BRANCH
     #[arg(long, value_name = "ADDRESS")]
     store: Option<String>,
 }

@@ -13,15 +13,15 @@ use crate::report::{self, Options, Style};
 use crate::store::write_atomically;
 use crate::suite::Benchmark;
 
-/// Explain why a case has its verdict: round by round, in words, figures and a picture
+/// Explain why a case has its verdict, round by round: as text, numbers and a chart
 ///
 /// Exit codes: 0 explained, whatever the verdict is; 2 no such case or comparison, or records that cannot be read; 4
-/// records that contradict their own description.
+/// records that fail their own consistency checks.
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct ExplainArgs {
-    /// The case as reports name it, its benchmark, or a glob
+    /// The case as named in reports, its benchmark, or a glob
     case: String,
-    /// A comparison or a run by its folder or id, a verdict, a run record, or the folder of a merge [default: the latest
+    /// A comparison or run (folder or id), a verdict, a run record, or the output folder of `merge` [default: the latest
     /// comparison, else the latest run]
     #[arg(conflicts_with_all = ["base", "head", "control"])]
     what: Option<String>,
@@ -34,12 +34,12 @@ pub(crate) struct ExplainArgs {
     /// The record of the control
     #[arg(long, value_name = "FILE", requires = "base")]
     control: Option<PathBuf>,
-    /// Only the metrics that this glob fits
+    /// Only metrics that match this glob
     #[arg(long, value_name = "GLOB")]
     metric: Option<String>,
     #[command(flatten)]
     place: ArtifactsArgs,
-    /// Also draw the rounds of the one row that is explained
+    /// Also draw the rounds to this file; only if a single row is explained
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
     /// What to print

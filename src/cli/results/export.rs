@@ -17,9 +17,9 @@ use crate::suite::Benchmark;
 /// Write a run in the format of another program
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct ExportArgs {
-    /// A run by its folder or id, a record, or a file of results of another program [default: the latest run]
+    /// A run (folder or id), a record, or a result file of another program [default: the latest run]
     what: Option<String>,
-    /// The format
+    /// Format to write
     #[arg(long, value_parser = words::<ExportFormat>(), value_name = "FORMAT")]
     to: ExportFormat,
     /// Write to this file instead of standard output
@@ -27,7 +27,7 @@ pub(crate) struct ExportArgs {
     output: Option<PathBuf>,
     #[command(flatten)]
     place: ArtifactsArgs,
-    /// Format of a file of another program: a name of docs/formats.md; `auto`: identified with certainty by its content
+    /// Format of another program's file: a name from docs/formats.md; `auto`: detect it from the contents
     #[arg(long, value_name = "NAME", default_value = AUTO)]
     input_format: String,
 }

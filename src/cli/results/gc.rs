@@ -16,15 +16,16 @@ const SHOWN: usize = 20;
 
 /// Remove old runs, comparisons and bisections, and pack the history's objects
 ///
-/// Keeps those that were started last, or within a time. Also kept are runs that a baseline holds, comparisons and
-/// bisections that can be resumed, and folders that a gbench-ci works in. Removes what killed processes left behind. Files
-/// that gbench-ci did not make stay. No run of a history is removed: its objects in this repository are put into one file.
+/// Keeps the newest ones, by number or by age. It also keeps runs that a baseline refers to, comparisons and bisections that
+/// can be resumed, and folders that another gbench-ci process is using. It removes what killed processes left behind, and
+/// leaves files that gbench-ci did not create. It removes no run from a history: it packs the history's objects in this
+/// repository into one file.
 ///
-/// Exit codes: 0 done; 2 nothing says what to keep; 5 something could not be removed; 130 or 143 ended by a signal, between
-/// two folders.
+/// Exit codes: 0 done; 2 neither a flag nor the suite file sets how much to keep; 5 something could not be removed; 130 or
+/// 143 ended by a signal, between two folders.
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct GcArgs {
-    /// How many of the newest stay (200), or those of how long a time (30d) [default: `keep_runs` in [run]]
+    /// Number of the newest to keep (200), or an age such as 30d up to which all are kept [default: `keep_runs` in [run]]
     #[arg(long, value_name = "KEEP", allow_hyphen_values = true)]
     keep: Option<String>,
     /// Show what would be removed, and remove nothing
@@ -36,10 +37,10 @@ pub(crate) struct GcArgs {
     /// History whose objects are packed: git:BRANCH [default: the suite's store and git:gbench-history]
     #[arg(long, value_name = "ADDRESS")]
     history: Option<String>,
-    /// Suite file whose folders are meant [default: gbench.toml of this folder]
+    /// Suite file whose folders are cleaned [default: gbench.toml of this folder]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Store instead of the suite file's, whose baselines are kept
+    /// Store whose baselines are kept, instead of the suite file's
     #[arg(long, value_name = "ADDRESS")]
     store: Option<String>,
 }

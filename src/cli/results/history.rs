@@ -15,24 +15,23 @@ use crate::suite::Benchmark;
 
 /// Show every case over commits: lasting changes, drift, breaks
 ///
-/// Runs come from the suite's store: a branch, or the records that a folder keeps under names. Where that folder keeps
-/// none, they come from the branch gbench-history. Figures are kept in a cache in .gbench/cache, which may be removed at
-/// any time.
+/// Runs come from the suite's store: a history branch, or the named records of a folder. If the folder has none, they come
+/// from the branch gbench-history. Values are cached in .gbench/cache, which may be removed at any time.
 ///
-/// Exit codes: 0 shown, whatever is in it; 2 no such store, case or metric.
+/// Exit codes: 0 shown, whatever the history contains; 2 no such store, case or metric.
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct HistoryArgs {
-    /// A case or a benchmark by its name, or a glob over benchmarks [default: all]
+    /// A case or a benchmark by name, or a glob over benchmarks [default: all]
     case: Option<String>,
     #[command(flatten)]
     selected: RunsArgs,
-    /// How to write it
+    /// Format to write
     #[arg(long, value_parser = words::<TrendsFormat>(), default_value = "terminal")]
     format: TrendsFormat,
     /// Write to this file instead of standard output
     #[arg(long, short, value_name = "PATH")]
     output: Option<PathBuf>,
-    /// Show every series, also those in which nothing happened
+    /// Show every series, including those without changes
     #[arg(long)]
     all: bool,
 }

@@ -13,45 +13,45 @@ use crate::model::{Exit, Result, RunRecord};
 use crate::report::{self, Format, Options};
 use crate::suite::Benchmark;
 
-/// Take results that other programs wrote: benchmark tools' files, tables and logs
+/// Import results of other programs: files, tables and logs of benchmark tools
 ///
-/// Each file is a process of one run, and each of its rows a case with parameters. A format is identified with certainty by
-/// the content of the file, or has to be named with --format; rows of any other JSON, JSON lines or CSV are described with
-/// --metric, --parameters, --rows and --where. docs/formats.md lists the formats.
+/// Each file counts as one process of a run, and each of its rows is a case with parameters. The format is detected from the
+/// contents of the file; if it is ambiguous, name it with --format. For any other JSON, JSON lines or CSV, describe the rows
+/// with --metric, --parameters, --rows and --where. docs/formats.md lists the formats.
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct IngestCommandArgs {
     /// Files, or folders of files
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Their format: a name of docs/formats.md; `auto`: identified with certainty by the file's content, else refused
+    /// Format: a name from docs/formats.md; `auto`: detect it from the contents, and refuse the file if it is ambiguous
     #[arg(long, visible_alias = "input-format", value_name = "NAME", default_value = AUTO)]
     format: String,
     #[command(flatten)]
     how: IngestArgs,
-    /// Every run in the files is a separate run: the nights of a year
+    /// Treat each run in the files as separate, for example a year of nightly runs
     #[arg(long)]
     each: bool,
-    /// With --each: what tells when a run began whose file does not say it
+    /// With --each: how to date a run whose file has no start time
     #[arg(long, value_enum, value_name = "BY", default_value = "content", requires = "each")]
     dated_by: DatedBy,
-    /// Write the record to this file alone
+    /// Write the record only to this file
     #[arg(long, short, value_name = "FILE", conflicts_with_all = ["save", "history"])]
     output: Option<PathBuf>,
-    /// Save as the named baseline
+    /// Save the record as a baseline with this name
     #[arg(long, value_name = "NAME", conflicts_with = "history")]
     save: Option<String>,
     /// Store instead of the suite file's, for --save: dir:PATH
     #[arg(long, value_name = "ADDRESS", requires = "save")]
     store: Option<String>,
-    /// Append to a history: git:BRANCH or github:OWNER/REPO@BRANCH
+    /// Append the record to a history: git:BRANCH or github:OWNER/REPO@BRANCH
     #[arg(long, value_name = "ADDRESS")]
     history: Option<String>,
-    /// The branch that the runs of a history measured
+    /// With --history: branch that the runs measured
     #[arg(long, value_name = "BRANCH", default_value = "main", requires = "history")]
     branch: String,
     #[command(flatten)]
     place: ArtifactsArgs,
-    /// Show everything: no table cut short
+    /// Show everything: tables without truncation
     #[arg(long)]
     all: bool,
 }

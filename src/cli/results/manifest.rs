@@ -20,22 +20,22 @@ pub(crate) struct ManifestArgs {
 
 #[derive(Subcommand, Clone, Debug)]
 enum Command {
-    /// Show what a record written here and now would say of machine, repository and tools
+    /// Show the machine, repository and tools that a record written here and now would contain
     Show {
-        /// Print it as JSON
+        /// Print the manifest as JSON
         #[arg(long)]
         json: bool,
     },
-    /// List what differs between two manifests
+    /// List the differences between two manifests
     Diff {
         /// A manifest, a record, or the folder of a run
         a: PathBuf,
-        /// The other one
+        /// The manifest, record or folder to compare it with
         b: PathBuf,
         /// Print the differences as JSON
         #[arg(long)]
         json: bool,
-        /// Show also what changes by the minute, such as load and temperature
+        /// Also show values that change by the minute, such as load and temperature
         #[arg(long)]
         all: bool,
     },

@@ -16,15 +16,15 @@ use crate::suite::Benchmark;
 
 /// Judge a comparison in rounds again, from its records alone
 ///
-/// Clock, machine and folder do not matter: the same records give the same verdict, bit for bit. Where the comparison
-/// keeps its verdict (reports/verdict.json), the two are held against each other. First the records are held against what
-/// they say of themselves: their fingerprints, their rounds, and the order that the seed gives.
+/// Clock, machine and folder do not matter: the same records give the same verdict, bit for bit. First the records are
+/// checked for consistency: their fingerprints, their rounds, and the order that follows from the seed. If the comparison
+/// has kept its verdict (reports/verdict.json), the replayed verdict is compared with it.
 ///
-/// Exit codes: those of `compare`; 4 also where the records do not hold, or where the kept verdict is not the one that they
-/// give.
+/// Exit codes: those of `compare`; 4 also if the records fail their own consistency checks, or if the kept verdict differs
+/// from the replayed one.
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct ReplayArgs {
-    /// A comparison's folder or id, or the records of base and head [default: the latest comparison]
+    /// A comparison (folder or id), or the records of base and head [default: the latest comparison]
     #[arg(num_args = 0..=2, value_names = ["COMPARISON|BASE", "HEAD"])]
     what: Vec<String>,
     /// The record of the control, in addition to BASE and HEAD

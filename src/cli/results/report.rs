@@ -17,32 +17,32 @@ use crate::suite::Benchmark;
 
 /// Show a comparison, a run, a verdict or a record again
 ///
-/// With --by, --group-by or --where it shows the sweep instead: the figures by parameters, and the best at each point. A file of
-/// another program is shown as a run.
+/// With --by, --group-by or --where it shows the sweep instead: the values by parameter, and the best one at each point.
+/// Another program's file is shown as a run.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ReportArgs {
-    /// A comparison or a run by its folder or id, a verdict, a run record, or the folder of a merge [default: the latest
+    /// A comparison or run (folder or id), a verdict, a run record, or the output folder of `merge` [default: the latest
     /// comparison, else the latest run]
     what: Option<String>,
     #[command(flatten)]
     place: ArtifactsArgs,
-    /// Format of a file of another program: a name of docs/formats.md; `auto`: identified with certainty by its content
+    /// Format of another program's file: a name from docs/formats.md; `auto`: detect it from the contents
     #[arg(long, value_name = "NAME", default_value = AUTO)]
     input_format: String,
-    /// How to write it
+    /// Format to write
     #[arg(long, default_value = "terminal", value_parser = format_parser())]
     format: Format,
     /// Write to this file instead of standard output
     #[arg(long, short, value_name = "PATH")]
     output: Option<PathBuf>,
-    /// Show everything: unchanged rows in full, no table cut short
+    /// Show everything: unchanged rows in full, tables without truncation
     #[arg(long)]
     all: bool,
     #[command(flatten)]
     sweep: SweepArgs,
     #[command(flatten)]
     filter: SweepFilterArgs,
-    /// Exit with the code that the document stands for, instead of 0
+    /// Exit with the document's own exit code instead of 0
     #[arg(long)]
     exit_code: bool,
 }

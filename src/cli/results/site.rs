@@ -13,10 +13,10 @@ use crate::suite::Benchmark;
 
 /// Write a history as a static site: trends, changes, comparisons
 ///
-/// The pages open from a folder and from any web server, load nothing and contain no script: an overview, a page for each
-/// case and one for each comparison. The folder is new, empty, or one that this command has written before.
+/// The site has an overview, a page per case and a page per comparison. The pages can be opened from a folder or from any
+/// web server; they load nothing and contain no script. The folder must be new, empty, or written by this command before.
 ///
-/// Exit codes: 0 written; 2 no such history or comparison, or a folder that holds something else.
+/// Exit codes: 0 written; 2 no such history or comparison, or a folder with other contents.
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct SiteArgs {
     /// Folder of the site
@@ -24,13 +24,13 @@ pub(crate) struct SiteArgs {
     /// Heading of the first page [default: the suite's name]
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
-    /// A sentence for every page
+    /// Sentence to show on every page
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     note: String,
-    /// Repository at GitHub where commits are linked [default: the job's, if this is one]
+    /// GitHub repository that commits link to [default: the job's own, in a GitHub Actions job]
     #[arg(long, value_name = "OWNER/REPO")]
     repository: Option<String>,
-    /// A comparison that gets a page, by its folder or id; may be given again [default: the newest 10 that are kept here]
+    /// Comparison to write a page for, by folder or id; repeatable [default: the newest 10 that are kept here]
     #[arg(long, value_name = "COMPARISON")]
     comparison: Vec<String>,
     /// Folder of runs and comparisons instead of the suite file's

@@ -21,7 +21,7 @@ pub(crate) struct ConfigArgs {
 
 #[derive(clap::Subcommand, Clone, Debug)]
 pub(crate) enum Command {
-    /// Print each effective value with its origin
+    /// Print every effective setting with its origin
     Show(ShowArgs),
 }
 
@@ -31,7 +31,7 @@ pub(crate) struct ShowArgs {
     pub selection: SelectionArgs,
     #[command(flatten)]
     pub settings: SettingsArgs,
-    /// Print the built-in defaults and look at no file
+    /// Print the built-in defaults, without reading any file
     #[arg(long)]
     pub defaults: bool,
     /// Print one JSON document instead of tables

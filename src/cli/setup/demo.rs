@@ -22,10 +22,10 @@ use crate::report::Format;
 /// Compare two commits, one with a planted slowdown, and show the verdict
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(crate) struct DemoArgs {
-    /// Folder to work in, which must not exist yet [default: a new temporary folder, which is kept]
+    /// Folder to work in; it must not exist yet [default: a new temporary folder, which is kept]
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
-    /// No progress on standard error
+    /// Show no progress on standard error
     #[arg(long, short)]
     quiet: bool,
     /// Seed of the random order in which the sides of each round run

@@ -19,10 +19,10 @@ use crate::suite::{
     PythonSource, Requires,
 };
 
-/// Describe benchmarks: every field and the effective settings
+/// Describe benchmarks: all fields and effective settings
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(crate) struct DescribeArgs {
-    /// Ids or globs; with none, everything that the flags select
+    /// Ids or globs of benchmarks [default: everything that the flags select]
     #[arg(value_name = "ID")]
     pub ids: Vec<String>,
     #[command(flatten)]

@@ -11,11 +11,11 @@ use crate::report::paragraph;
 
 /// Show the benchmarks of a folder; runs nothing
 ///
-/// Programs of harnesses, scripts, CUDA kernels that belong to no program, and Python modules by their layout: pairs of
+/// It lists harness programs, scripts, CUDA kernels that belong to no program, and Python modules by their layout: pairs of
 /// baseline_NAME.py and optimized_NAME.py, and kernels with their bench.yaml.
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct DiscoverArgs {
-    /// Folder to look into
+    /// Folder to search
     #[arg(value_name = "FOLDER", default_value = ".")]
     folder: PathBuf,
     /// Print one JSON document instead of tables

@@ -15,7 +15,7 @@ use crate::supervise;
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct DoctorArgs {
-    /// Print the checks and the readings behind them as JSON
+    /// Print the checks and the readings that they use as JSON
     #[arg(long)]
     json: bool,
     /// Exit with code 5 if no GPU can be measured

@@ -21,28 +21,28 @@ pub(crate) struct InitArgs {
     /// File to write; its folder is searched for benchmarks
     #[arg(long, value_name = "FILE", default_value = FILE_NAME)]
     config: PathBuf,
-    /// Overwrite what is there; with --github the workflows alone, never the suite file
+    /// Overwrite existing files; with --github only the workflows, never the suite file
     #[arg(long)]
     force: bool,
-    /// Write workflows for GitHub Actions, too: pull requests, their report, a nightly run
+    /// Also write workflows for GitHub Actions: pull requests, their report, a nightly run
     #[arg(long)]
     github: bool,
-    /// Labels of the runner that measures, with commas between; asked for on a terminal
+    /// Labels of the runner that measures, separated by commas; if they are not given, the command asks on a terminal
     #[arg(long, value_name = "LABELS", requires = "github")]
     runner: Option<String>,
-    /// The gbench-ci action, by its full commit: OWNER/REPO@SHA, or 'OWNER/REPO@SHA # v1.2.3'
+    /// The gbench-ci action with its full commit: OWNER/REPO@SHA, or 'OWNER/REPO@SHA # v1.2.3'
     #[arg(long, value_name = "ACTION", requires = "github")]
     action: Option<String>,
-    /// What to do with pull requests of forks
+    /// What to do with pull requests from forks
     #[arg(long, value_enum, default_value = "refuse", requires = "github")]
     forks: Forks,
-    /// Write a workflow that puts the history on GitHub Pages, too, and link its pages
+    /// Also write a workflow that publishes the history on GitHub Pages, and link its pages
     #[arg(long, requires = "github")]
     pages: bool,
-    /// Measure in so many jobs, each a part of the suite
+    /// Number of jobs to split the suite into
     #[arg(long, value_name = "N", requires = "github", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=Shard::MAX as i64))]
     shards: u32,
-    /// Measure on several machines: a name for each, and the labels of its runner, h100=self-hosted,gpu,h100
+    /// Measure on several machines, each given by a name and the labels of its runner: h100=self-hosted,gpu,h100
     #[arg(long = "machine", value_name = "NAME=LABELS", requires = "github", num_args = 1.., conflicts_with = "runner")]
     machines: Vec<String>,
 }
@@ -50,10 +50,10 @@ pub(crate) struct InitArgs {
 /// The code of forks' pull requests
 #[derive(Clone, Copy, Debug, Default, clap::ValueEnum)]
 enum Forks {
-    /// Nothing of theirs runs on the runner
+    /// None of their code runs on the runner
     #[default]
     Refuse,
-    /// Their code runs on the runner: only for machines that are thrown away after each job
+    /// Their code runs on the runner; only for machines that are discarded after each job
     Allow,
 }
 

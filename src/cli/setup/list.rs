@@ -19,7 +19,7 @@ use crate::suite::{Benchmark, Declared, FailedBuild, Listing, Source, Suite};
 pub(crate) struct ListArgs {
     #[command(flatten)]
     pub selection: SelectionArgs,
-    /// Name every case; builds what has a harness (`harness = "..."`), and asks it
+    /// List every case; builds benchmarks with a harness (`harness = "..."`) and asks each for its cases
     #[arg(long)]
     pub cases: bool,
     /// Print one JSON document instead of a table
