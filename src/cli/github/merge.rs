@@ -21,8 +21,8 @@ use crate::report::{Format, Input, Options};
 /// shard of a part come from its job.json; without it, each part is a separate machine, named after its folder. The folders
 /// of runs become one record.
 ///
-/// The merged verdict fails if a part is missing: a shard, the verdict of a part, or parts up to --expect. If no part
-/// measured anything because the change touches nothing that is measured, that is reported and nothing is written.
+/// The merged verdict fails if a shard or the verdict of a part is missing, or if there are fewer parts than --expect. If no
+/// part measured anything because the change touches nothing that is measured, that is reported and nothing is written.
 ///
 /// Exit codes: that of the most severe part; 4 also if something is missing or nothing was merged; 2 if the parts do not
 /// belong together.

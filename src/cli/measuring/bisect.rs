@@ -19,13 +19,13 @@ use crate::suite::words::parse_ratio;
 
 /// Find the commit that made a case worse by measuring a few commits of a range
 ///
-/// GOOD..BAD contains the first parents from GOOD to BAD; GOOD alone ends at HEAD. The default range is that of the newest
+/// GOOD..BAD follows first parents from GOOD to BAD; GOOD alone ends at HEAD. The default range is that of the newest
 /// lasting regression of the case in the history. Each commit is checked out separately from your own files, built, and
 /// measured with the suite file of BAD. A commit that does not build is skipped. The command always measures next the commit
 /// that gives the most information per unit of time.
 ///
-/// Exit codes: 0 answered: a commit, a few that cannot be distinguished, or nothing became worse; 3 undecided; 4 GOOD or
-/// BAD cannot be measured.
+/// Exit codes: 0 answered: a commit, several commits that cannot be distinguished, or nothing became worse; 3 undecided;
+/// 4 GOOD or BAD cannot be measured.
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct BisectArgs {
     /// The case, by its own name or the name of its benchmark

@@ -14,7 +14,7 @@ use crate::model::{Exit, Fault, Result};
 use crate::report::Format;
 use crate::suite::Benchmark;
 
-/// Judge a comparison in rounds again, from its records alone
+/// Recompute the verdict of a comparison in rounds from its records alone
 ///
 /// Clock, machine and folder do not matter: the same records give the same verdict, bit for bit. First the records are
 /// checked for consistency: their fingerprints, their rounds, and the order that follows from the seed. If the comparison

@@ -28,7 +28,7 @@ pub(crate) struct DemoArgs {
     /// Show no progress on standard error
     #[arg(long, short)]
     quiet: bool,
-    /// Seed of the random order in which the sides of each round run
+    /// Seed of the random order in which the two sides of each round run
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     seed: u64,
 }
