@@ -119,7 +119,10 @@ fn n23_the_actions_own_variables_are_no_mistakes_within_it() {
     let folder = folder_with(SUITE);
     let mut variables: Vec<(&str, &str)> = names.iter().map(|name| (*name, "qqq")).collect();
     // Elsewhere they are: two of them are called as what the environment may not decide.
-    with(folder.path(), "config show", &variables).exits(2).says("cannot set `budget`").says("cannot set `store`");
+    with(folder.path(), "config show", &variables)
+        .exits(2)
+        .says("cannot set `budget`")
+        .says("cannot set `store`");
     with(folder.path(), "config show", &[("GBENCH_LABEL", "h100")])
         .exits(0)
         .says("the variable `GBENCH_LABEL` has no effect");

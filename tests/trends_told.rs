@@ -144,7 +144,7 @@ fn a_lasting_change_opens_one_issue_and_who_closes_it_puts_it_aside() {
         "| 2026-02-10 |",
         "gbench-ci bisect s/c0 ",
         "actions/workflows/gbench-bisect.yml",
-        "puts aside what it tells",
+        "dismiss its findings",
     ] {
         assert!(body.contains(words), "`{words}` in {body}");
     }

@@ -66,8 +66,8 @@ brief=(--iterations 20 --burnin-seconds 0.1)
 usual=()
 [[ -z $quick ]] || brief=(--iterations 6 --burnin-seconds 0.005)
 [[ -z $quick ]] || usual=("${brief[@]}")
-compare_flags=("${brief[@]}")
-[[ -z $quick ]] || compare_flags+=(--order-seed 1 --controls 1)
+foreign_flags=("${brief[@]}")
+[[ -z $quick ]] || foreign_flags+=(--order-seed 1 --controls 1)
 [[ -z ${ACCEPT_STAND_IN-} ]] || export FAKE_CUDA_FILE=stand_in.txt
 # Libraries of the Python that is used are found as those of an active environment.
 if [[ -z ${VIRTUAL_ENV-}${CONDA_PREFIX-} ]] && command -v python3 >/dev/null; then

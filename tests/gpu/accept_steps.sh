@@ -252,7 +252,7 @@ compared() {
     cd "$folder" || return
     # Rounds end in time to be judged.
     left=$((step_ends - SECONDS - 5))
-    gate "$name" compare "$@" "${compare_flags[@]}" --budget "$((left > 5 ? left : 5))s" --quiet \
+    gate "$name" compare "$@" "${foreign_flags[@]}" --budget "$((left > 5 ? left : 5))s" --quiet \
         --json "$out/verdicts/$name.json" --markdown "$out/verdicts/$name.md"
     code=$?
     keep "$name" "$(newest .)"

@@ -4,7 +4,7 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use super::compare_flags::refuse_others;
+use super::foreign_flags::refuse_others;
 use crate::app::compare::commits::{self, MeasuredCommits};
 use crate::app::compare::records::{self, ComparedRecords, RecordsRequest};
 use crate::app::compare::target::{CompareTarget, RecordSides, target};

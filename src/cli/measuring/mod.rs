@@ -4,6 +4,6 @@ pub(super) mod bisect;
 pub(super) mod calibrate;
 pub(super) mod ci;
 pub(super) mod compare;
-mod compare_flags;
+mod foreign_flags;
 pub(super) mod profile;
 pub(super) mod run;
