@@ -300,7 +300,10 @@ fn t3_other_schemas_and_fields_are_refused() {
     refused(with_job(|value| value["number"] = 7.into()), "unknown field");
     refused(with_verdict(|value| value["method"]["rule"] = "mine".into()), "its rule");
     refused(with_verdict(|value| value["method"]["alpha"] = (-0.5).into()), "not between 0 and 1");
-    refused(with_verdict(|value| value["head"]["commit"] = "../../../x".into()), "a commit of it");
+    refused(
+        with_verdict(|value| value["head"]["commit"] = "../../../x".into()),
+        "one of its commits is not valid",
+    );
     refused(with_verdict(|value| value["head"]["run_id"] = "../x".into()), "not a run id");
     refused(
         with_verdict(|value| value["rows"][0]["case"]["benchmark"] = "../../x".into()),
@@ -366,11 +369,11 @@ fn t3_a_job_that_points_elsewhere_is_refused() {
     ] {
         refused(source(path, 1, "s/a"), "not a file of the repository");
     }
-    refused(source("a.py", 0, "s/a"), "its line is none");
+    refused(source("a.py", 0, "s/a"), "its line is not valid");
     refused(source("a.py", 1, "s/a\n::error::x"), "no benchmark");
     assert!(source("bench/a b.py", 1, "s/a").is_ok());
-    refused(with_job(|value| value["head"] = "$(touch x)".into()), "a commit of it");
-    refused(with_job(|value| value["base"]["commit"] = "main".into()), "a commit of it");
+    refused(with_job(|value| value["head"] = "$(touch x)".into()), "one of its commits is not valid");
+    refused(with_job(|value| value["base"]["commit"] = "main".into()), "one of its commits is not valid");
     refused(with_job(|value| value["base"]["committed"] = "yesterday".into()), "no time");
     refused(with_job(|value| value["base"]["why"] = "a\nb".into()), "control characters");
     refused(with_job(|value| value["label"] = "a\u{1b}[2J".into()), "control characters");
@@ -416,7 +419,7 @@ fn t3_a_merged_document_beside_more_severe_parts_is_refused() {
     let two = [stored("a/merged.json", green.as_bytes()), stored("b/merged.json", green.as_bytes())];
     assert!(read(&two).unwrap().whole().unwrap_err().what.contains("both have a merged verdict"));
     let gap = [files()[0].clone(), stored("merged/merged.json", green.as_bytes())];
-    assert!(read(&gap).unwrap().whole().unwrap_err().what.contains("does not say so"));
+    assert!(read(&gap).unwrap().whole().unwrap_err().what.contains("the merged verdict does not show it"));
 }
 
 #[test]

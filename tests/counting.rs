@@ -174,7 +174,7 @@ fn what_cannot_be_counted_is_refused_and_in_defaults_it_means_what_can() {
             "[[benchmark]]\nid = \"x\"\nharness = \"{harness}\"\ncommand = [{command}]\ncount = \"valgrind\"\n"
         )
     };
-    refused(&benchmark("go-test", "\"./a.test\""), "executions of go test -bench cannot be counted");
+    refused(&benchmark("go-test", "\"./a.test\""), "`count` does not work with go test -bench");
     let folder = crate::support::tempdir().unwrap();
     let text =
         format!("[defaults]\ncount = \"auto\"\n[[benchmark]]\nid = \"y\"\ncommand = [\"true\"]\n{hyperfine}");

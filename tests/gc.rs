@@ -169,7 +169,7 @@ fn without_a_number_nothing_is_removed_and_the_suite_file_may_hold_it() {
     let ids = kept.runs(4);
     kept.gc("").exits(2).says("`keep_runs = 200` in [run]").says("gbench-ci gc --keep 200");
     for (keep, words) in
-        [("0", "keeps no runs"), ("0s", "keeps nothing"), ("1.5", "not a number of runs"), ("-1d", "--keep")]
+        [("0", "keeps no runs"), ("0s", "keeps no runs"), ("1.5", "not a number of runs"), ("-1d", "--keep")]
     {
         kept.gc(&format!("--keep {keep}")).exits(2).says(words);
     }

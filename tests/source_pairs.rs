@@ -143,7 +143,7 @@ fn what_pairs_of_sources_cannot_have_is_refused() {
     }
     let line = SUITE.replace("[\"cc\", \"-o\", \"{program}\", \"{source}\"]", "{ shell = \"cc {source}\" }");
     let folder_of_line = folder(&[("gbench.toml", &line)]);
-    ran(folder_of_line.path(), "list").exits(2).says("`{source}` in a shell line");
+    ran(folder_of_line.path(), "list").exits(2).says("`{source}` is not replaced in a shell line");
     let folder = folder(&[("gbench.toml", SUITE), ("other.c", "")]);
     ran(folder.path(), "run").exits(4).says("its folders contain no pair of sources");
 }

@@ -593,7 +593,7 @@ fn what_could_not_be_written_safely_is_refused_before_anything_is_written() {
     for (flags, words) in [
         ("--runner gpu --action acme/gbench-ci@v1", "not a full commit id"),
         ("--runner a b --action x", "unexpected argument"),
-        ("--runner ${{x}} --action acme/gbench-ci@0123456789abcdef0123456789abcdef01234567", "no label"),
+        ("--runner ${{x}} --action acme/gbench-ci@0123456789abcdef0123456789abcdef01234567", "not a label"),
         ("--runner gpu --shards 257 --action x", "257"),
         (
             "--shards 2 --machine a=x a=y --action acme/gbench-ci@0123456789abcdef0123456789abcdef01234567",
