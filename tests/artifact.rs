@@ -370,7 +370,7 @@ fn t3_a_job_that_points_elsewhere_is_refused() {
         refused(source(path, 1, "s/a"), "not a file of the repository");
     }
     refused(source("a.py", 0, "s/a"), "its line is not valid");
-    refused(source("a.py", 1, "s/a\n::error::x"), "no benchmark");
+    refused(source("a.py", 1, "s/a\n::error::x"), "is not a benchmark");
     assert!(source("bench/a b.py", 1, "s/a").is_ok());
     refused(with_job(|value| value["head"] = "$(touch x)".into()), "one of its commits is not valid");
     refused(with_job(|value| value["base"]["commit"] = "main".into()), "one of its commits is not valid");
