@@ -245,6 +245,6 @@ fn read(cache: &Path, runs: u32) {
         true
     });
     read.expect("a cache");
-    let (table, _) = builder.finish();
+    let (table, _) = builder.finish(true);
     assert!(table.series.iter().all(|series| series.points.len() == runs as usize));
 }
