@@ -378,7 +378,7 @@ fn t3_a_job_that_points_elsewhere_is_refused() {
     refused(with_job(|value| value["base"]["why"] = "a\nb".into()), "control characters");
     refused(with_job(|value| value["label"] = "a\u{1b}[2J".into()), "control characters");
     refused(with_job(|value| value["label"] = "l".repeat(101).into()), "too long");
-    refused(with_job(|value| value["event"] = "pull request".into()), "GitHub's words");
+    refused(with_job(|value| value["event"] = "pull request".into()), "not one of GitHub's");
     refused(with_job(|value| value["shard"] = json!({"index": 4, "of": 3})), "no such shard");
     refused(with_job(|value| value["shard"] = json!({"index": 1, "of": 100_000})), "no such shard");
     refused(with_job(|value| value["exit_code"] = 7.into()), "not an exit code");
