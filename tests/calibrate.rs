@@ -154,6 +154,11 @@ fn a_comparison_reads_what_it_will_cost_and_which_cases_are_hopeless() {
 
     let path = sandbox.root().join(".gbench/calibration.json");
     let mut it = kept(&sandbox.root());
+    // Earlier versions did not record the host.
+    it.machine.remove("host");
+    it.unknown.retain(|field| field != "host");
+    std::fs::write(&path, serde_json::to_string(&it).unwrap()).unwrap();
+    compare().says("hopeless here: s/wild time");
     it.machine.insert("cpu_model".into(), "another one".into());
     std::fs::write(&path, serde_json::to_string(&it).unwrap()).unwrap();
     let other = compare().says("is ignored: it is of another machine (cpu_model: another one there");

@@ -9,7 +9,7 @@ use crate::app::rounds::scheduler::rounded;
 use crate::compare::{CalibratedRow, Calibration, Readiness, SCHEMA_CALIBRATION, count_it, machine_key};
 use crate::machine;
 use crate::model::text::count;
-use crate::model::{CaseId, CounterState, Counting, Fact, Fault, Result, SequentialRule, Strictness};
+use crate::model::{CaseId, CounterState, Counting, Fact, Fault, HOST, Result, SequentialRule, Strictness};
 use crate::store::{create_ignored_dir, write_atomically};
 use crate::suite::Benchmark;
 use crate::suite::plan::RoundsPlan;
@@ -61,8 +61,8 @@ fn other_machine(it: &Calibration, here: &BTreeMap<String, Fact>) -> Option<Stri
         let known_there = it.machine.contains_key(field) && !it.unknown.contains(field);
         let (here, known_here) =
             here.get(field).map_or(("not recorded", false), |fact| (fact.text.as_str(), fact.is_known));
-        // Two unknown facts count as equal, whatever the reasons.
-        let same = there == here || !known_there && !known_here;
+        // Two unknown facts count as equal, whatever the reasons. Calibrations of earlier versions do not record their host.
+        let same = there == here || !known_there && (!known_here || field == HOST);
         (!same).then(|| format!("{field}: {there} there, {here} here"))
     })
 }
