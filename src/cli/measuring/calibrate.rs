@@ -15,7 +15,7 @@ use crate::report;
 use crate::store::write_atomically;
 use crate::suite::Benchmark;
 
-/// Compare the suite with itself to find the smallest change that this machine can detect
+/// Compare the suite with itself: which changes can this machine detect?
 ///
 /// Both sides are the working tree in its current state. The results are written to calibration.json in the store, where
 /// `compare` reads them; the file contains only the latest calibration. The records are kept in artifacts/calibrations.

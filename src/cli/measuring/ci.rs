@@ -23,7 +23,7 @@ use crate::report::Format;
 use crate::report::github::untouched_words;
 use crate::suite::Benchmark;
 
-/// Judge the commit or pull request that triggered this CI job, and keep the verdict for `publish`
+/// Judge the change that triggered this CI job, for `publish`
 ///
 /// In GitHub Actions the event determines what is compared. For a pull request, its own head is compared with the merge
 /// base. For a push, the new commit is compared with the one before the push. For a scheduled run, the base is the newest
