@@ -139,6 +139,7 @@ fn b2_hosts_of_one_model_have_series_of_their_own() {
     let sandbox = repository(alternating(|_| 1.0));
     let steady = document(&sandbox.root(), "");
     assert_eq!(steady.series.len(), 10, "five cases on two hosts");
+    ran(&sandbox.root(), "history").exits(0).says("from 2 hosts").says("host = \"annotate\"");
     for series in &steady.series {
         assert_eq!(
             (&series.changes[..], &series.breaks[..]),

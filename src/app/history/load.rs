@@ -109,5 +109,11 @@ pub(super) fn load(
         }
     }
     let (table, dictionary) = builder.finish(strictness(HOST, match_key) == Strictness::Strict);
+    if table.hosts > 1 {
+        warnings.push(format!(
+            "the runs are from {} hosts, and each host has its own series; `host = \"annotate\"` in [gate.match] makes it one",
+            table.hosts
+        ));
+    }
     Ok(LoadedTrends { table, dictionary, left_out, warnings })
 }

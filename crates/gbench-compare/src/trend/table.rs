@@ -77,6 +77,8 @@ pub struct TrendTable {
     pub series: Vec<TrendSeries>,
     /// Cases of the newest run of each branch and machine that it has no figure of, each with the word of its outcome.
     pub unmeasured: Vec<(SeriesId, String)>,
+    /// Most hosts that one case has a series for.
+    pub hosts: usize,
     machines: Vec<Vec<(u32, u32)>>,
     machine_of: Vec<u32>,
     /// True for a run of the newest commit of its branch and machine: shards of one night are several runs.
@@ -296,6 +298,7 @@ impl TrendTable {
             let mut of_series: Vec<Option<u32>> = series.points.iter().map(host).collect();
             of_series.sort_unstable();
             of_series.dedup();
+            self.hosts = self.hosts.max(of_series.len());
             if of_series.len() < 2 {
                 divided.push(series);
                 continue;
