@@ -435,6 +435,64 @@ fn b1_files_that_name_their_machine_are_compared_only_with_those_of_it() {
     }
 }
 
+fn go_test(package: &str, benchmark: &str, ns: u32) -> String {
+    format!(
+        "goos: linux\ngoarch: amd64\npkg: {package}\ncpu: C\n{benchmark}-8\t100\t{ns} ns/op\nPASS\nok  \t{package}\t1.0s\n"
+    )
+}
+
+#[test]
+fn go_test_output_may_have_several_packages_be_appended_and_come_from_a_terminal() {
+    let folder = crate::support::tempdir().unwrap();
+    let ingested = |name: &str, bytes: &[u8]| {
+        write(folder.path(), name, bytes);
+        ran(folder.path(), &format!("ingest {name} -o record.json")).exits(0);
+        let record = read_record(&folder.path().join("record.json")).unwrap();
+        let samples = |case: &gbench_ci::model::CaseRecord| case.metrics[0].processes[0].values.len();
+        record.cases.iter().map(samples).collect::<Vec<_>>()
+    };
+    let one = go_test("ex/one", "BenchmarkA", 100);
+    let same_name = one.clone() + &go_test("ex/two", "BenchmarkA", 200);
+    assert_eq!(ingested("packages.txt", same_name.as_bytes()), [1, 1]);
+    assert_eq!(
+        ingested("appended.txt", (one.clone() + &go_test("ex/one", "BenchmarkA", 104)).as_bytes()),
+        [2]
+    );
+    assert_eq!(ingested("mark.txt", format!("\u{feff}{one}").as_bytes()), [1]);
+    let wide: Vec<u8> = format!("\u{feff}{one}").encode_utf16().flat_map(u16::to_le_bytes).collect();
+    assert_eq!(ingested("wide.txt", &wide), [1]);
+    let coloured = one.replace("BenchmarkA-8", "\x1b[32mBenchmarkA-8\x1b[0m");
+    assert_eq!(ingested("colour.txt", coloured.as_bytes()), [1]);
+}
+
+#[test]
+fn b28_a_headline_with_gaps_counts_the_rows_that_were_decided() {
+    let folder = crate::support::tempdir().unwrap();
+    let both = go_test("p", "BenchmarkA", 100) + &go_test("p", "BenchmarkB", 200);
+    write(folder.path(), "both.txt", both);
+    write(folder.path(), "one.txt", go_test("p", "BenchmarkA", 101));
+    let open = verdict(folder.path(), "both.txt one.txt", 4);
+    assert!(
+        open.sentence.starts_with("Nothing could be decided in 1 compared row, and"),
+        "{}",
+        open.sentence
+    );
+
+    for run in 0..5 {
+        // One size scatters, and the largest is not there on head.
+        let scatter = |size: u64| if size == 1 << 18 { 1.0 + 0.4 * run as f64 } else { 1.0 };
+        write(folder.path(), &format!("base/{run}.log"), nccl_log(run, scatter));
+        let head = nccl_log(10 + run, scatter);
+        let largest = |line: &&str| line.trim_start().starts_with("8388608 ");
+        let head: Vec<&str> = head.lines().filter(|line| !largest(line)).collect();
+        write(folder.path(), &format!("head/{run}.log"), head.join("\n") + "\n");
+    }
+    let some = verdict(folder.path(), "base head --sessions 0", 4);
+    let decided = some.rows.iter().filter(|row| row.verdict == Verdict::Unchanged).count();
+    let words = format!("Nothing regressed in {decided} decided rows, but the comparison has gaps");
+    assert!(decided > 0 && some.sentence.starts_with(&words), "{}", some.sentence);
+}
+
 #[test]
 fn files_of_two_programs_are_no_one_side() {
     let folder = crate::support::tempdir().unwrap();

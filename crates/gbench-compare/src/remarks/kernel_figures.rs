@@ -19,7 +19,7 @@ fn time_of(kernel: &KernelProfile) -> f64 {
 
 /// The figures of two sides, per kernel; those that moved most come first, those that one side alone knows last. Kernels
 /// are matched by their names; where each side has one alone, the two are matched whatever their names are. Metrics that
-/// are no figure are not among them.
+/// without a figure are not among them.
 pub fn moved_most(base: &[KernelProfile], head: &[KernelProfile]) -> Vec<MovedFigure> {
     let (base_time, head_time) = (total(base), total(head));
     let mut ranked: Vec<(f64, MovedFigure)> = Vec::new();

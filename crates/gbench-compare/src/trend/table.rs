@@ -1,6 +1,6 @@
 //! The figures of all runs, a column each case and metric.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::encoding::{DecodedRun, Dictionary};
 use super::run::TrendRun;
@@ -293,22 +293,19 @@ impl TrendTable {
     /// Makes a series for each host of a series that has several.
     fn divide_by_host(&mut self, hosts: &[Option<u32>], dictionary: &Dictionary) {
         let mut divided = Vec::with_capacity(self.series.len());
-        for series in std::mem::take(&mut self.series) {
-            let host = |point: &TrendPoint| hosts[point.run as usize];
-            let mut of_series: Vec<Option<u32>> = series.points.iter().map(host).collect();
-            of_series.sort_unstable();
-            of_series.dedup();
-            self.hosts = self.hosts.max(of_series.len());
-            if of_series.len() < 2 {
-                divided.push(series);
-                continue;
+        for mut series in std::mem::take(&mut self.series) {
+            let mut by_host: BTreeMap<Option<u32>, Vec<TrendPoint>> = BTreeMap::new();
+            for point in std::mem::take(&mut series.points) {
+                by_host.entry(hosts[point.run as usize]).or_default().push(point);
             }
-            divided.extend(of_series.into_iter().map(|own| {
-                let mut part = series.clone();
-                part.points.retain(|point| host(point) == own);
-                let labels = [part.id.label.as_str(), own.map_or("", |host| dictionary.text(host))];
-                part.id.label =
-                    labels.into_iter().filter(|label| !label.is_empty()).collect::<Vec<_>>().join(", ");
+            self.hosts = self.hosts.max(by_host.len());
+            let is_divided = by_host.len() > 1;
+            divided.extend(by_host.into_iter().map(|(host, points)| {
+                let mut part = TrendSeries { points, ..series.clone() };
+                if let Some(host) = host.filter(|_| is_divided) {
+                    let between = if part.id.label.is_empty() { "" } else { ", " };
+                    part.id.label += &format!("{between}{}", dictionary.text(host));
+                }
                 part
             }));
         }

@@ -66,7 +66,7 @@ pub fn compare_sides(
     compare_all(&History::default(), base, head, control, policy)
 }
 
-/// [`compare`] with what stored records say of the past. Records that are no sides of one comparison in rounds are judged
+/// [`compare`] with what stored records say of the past. Records that are not the two sides of a comparison in rounds are judged
 /// by `process-welch-holm-3` within one session, or where policy asks for no history; else by `process-session-2`.
 pub fn compare_with(
     history: &History,

@@ -290,7 +290,7 @@ pub struct Row {
     pub verdict: Verdict,
     /// Why, in one sentence; empty for plain unchanged rows.
     pub reason: String,
-    /// The next step; empty where there is none.
+    /// The next step; empty if there is none.
     pub next: String,
     /// `reason` as a value: a code and its figures. Absent where there is nothing to explain, and in documents of earlier
     /// versions.

@@ -133,7 +133,7 @@ fn incomparable(differences: &[Difference]) -> String {
 }
 
 /// `Not proven, but probably worse: a time 50 % worse (30 % to 70 %)`: the rows without a decision whose whole range lies
-/// on the worse side; none where there is no such row.
+/// on the worse side. `None` if there is no such row.
 fn probably_worse(rows: &[Row]) -> Option<String> {
     let worse = |row: &&Row| {
         let leans = row.change.as_ref().is_some_and(|change| change.low > 0.0);
