@@ -102,6 +102,7 @@ impl IngestArgs {
             parameters: self.parameters.clone(),
             metrics: self.metrics()?,
             case: "rows".into(),
+            ..Described::default()
         }))
     }
 }
@@ -148,5 +149,5 @@ fn metric(text: &str) -> Result<DescribedMetric> {
     }
     let better = way.map(|way| direction(&format!("--metric {text}:"), way)).transpose()?;
     let (name, field, unit) = (name.to_owned(), field.to_owned(), unit.to_owned());
-    Ok(DescribedMetric { name, field, unit, better, optional: false })
+    Ok(DescribedMetric { name, field, unit, better, ..DescribedMetric::default() })
 }

@@ -256,8 +256,7 @@ fn described_answer(given: &Given) -> String {
             name: "time".into(),
             field: "ms".into(),
             unit: "ms".into(),
-            better: None,
-            optional: false,
+            ..DescribedMetric::default()
         }],
         case: "rows".into(),
         ..Described::default()

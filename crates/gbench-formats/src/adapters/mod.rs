@@ -75,7 +75,7 @@ impl Harness {
 
     /// Harnesses, and the formats that programs print.
     pub fn all() -> impl Iterator<Item = Self> {
-        ALL.iter().chain(formats::PROGRAMS).map(|adapter| Self(*adapter))
+        ALL.iter().chain(formats::PROGRAMS.iter()).map(|adapter| Self(*adapter))
     }
 
     /// A program whose rows the suite file describes. It is leaked: a process reads suite files a few times only.

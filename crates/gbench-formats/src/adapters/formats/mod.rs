@@ -4,12 +4,13 @@
 //! [`Reading`](super::Reading)s: cases with parameters, metrics with unit and direction. `ResultProgram` makes each
 //! format an adapter, so that a suite can start the program (`harness = "nccl-tests"`) and use its table as cases.
 //!
-//! A new format is one file in this folder and one line of the list below; CONTRIBUTING has the steps. `interface/` has
-//! the shared types, `readers/` the shared tools.
+//! A format whose rows are flat is a table of `row_formats.toml`. Any other is one file in this folder and one line of the list
+//! below; CONTRIBUTING has the steps. `interface/` has the shared types, `readers/` the shared tools.
 
 mod harness_files;
 mod interface;
 pub(super) mod readers;
+mod row_formats;
 #[cfg(test)]
 mod tests;
 
@@ -22,21 +23,33 @@ pub(super) use interface::program::OUT as OUT_WORD;
 pub(crate) use interface::program::ResultProgram;
 
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
 /// Declares the module of each format and the list of all: one line per format.
 macro_rules! formats {
     ($($file:ident),* $(,)?) => {
         $(mod $file;)*
         /// Every format without a harness adapter, in the order in which a file is checked.
-        pub const FORMATS: &[&dyn ResultFormat] = &[$(&$file::FORMAT),*];
-        pub(super) const PROGRAMS: &[&dyn super::Adapter] = &[$(&ResultProgram(&$file::FORMAT)),*];
+        pub static FORMATS: LazyLock<Vec<&dyn ResultFormat>> = LazyLock::new(|| {
+            let mut formats: Vec<&dyn ResultFormat> = vec![$(&$file::FORMAT),*];
+            formats.extend(row_formats::leaked().iter().map(|it| it as &dyn ResultFormat));
+            formats.sort_by_key(|format| format.name());
+            formats
+        });
     };
 }
+
+/// The same as programs that a suite can start.
+pub(super) static PROGRAMS: LazyLock<Vec<&dyn super::Adapter>> = LazyLock::new(|| {
+    let program = |format: &&'static dyn ResultFormat| -> &dyn super::Adapter {
+        Box::leak(Box::new(ResultProgram(*format)))
+    };
+    FORMATS.iter().map(program).collect()
+});
 
 formats! {
     aiperf,
     attention_harness,
-    attention_jsonl,
     babelstream,
     chrome_trace,
     cutlass,

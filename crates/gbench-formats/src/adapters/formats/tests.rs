@@ -63,7 +63,7 @@ fn files_of(folder: &Path, root: &Path, files: &mut BTreeMap<String, Vec<u8>>) {
 fn fixtures() -> Vec<Fixture> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/formats");
     let mut fixtures = Vec::new();
-    for format in FORMATS {
+    for format in FORMATS.iter() {
         let folders = std::fs::read_dir(root.join(format.name())).into_iter().flatten().flatten();
         let mut folders: Vec<PathBuf> = folders.map(|entry| entry.path()).collect();
         folders.sort();
@@ -97,7 +97,7 @@ fn every_fixture_of_a_format_is_read_or_refused() {
 #[test]
 fn every_format_has_a_fixture_and_says_what_was_tried() {
     let fixtures = fixtures();
-    for format in FORMATS {
+    for format in FORMATS.iter() {
         let (name, about) = (format.name(), format.about());
         assert!(name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-'), "{name}");
         let same = FORMATS.iter().filter(|other| other.name() == name).count();
@@ -167,7 +167,7 @@ fn damaged_files_never_panic_and_never_give_what_is_no_number() {
 
 #[test]
 fn a_file_that_is_empty_or_of_something_else_is_refused() {
-    for format in FORMATS {
+    for format in FORMATS.iter() {
         for text in ["", "\n", "{}", "[]", "null", "hello\n", "a,b\n1,2\n", "\0\u{1}\u{2}"] {
             let none = OutputFiles::default();
             let file = ResultFile { name: "file", bytes: text.as_bytes(), beside: &none };

@@ -202,6 +202,7 @@ impl Benchmark {
                 unit: unit.unwrap_or_else(|| extract.unit.clone()),
                 better: declared.better.or(extract.better),
                 optional: declared.optional == Some(true),
+                ..DescribedMetric::default()
             }
         };
         let (layout, conditions) = match &first.from {
@@ -218,6 +219,7 @@ impl Benchmark {
             metrics: self.extract.iter().map(metric).collect(),
             // Parameters identify the case; the benchmark already has a name.
             case: String::new(),
+            ..Described::default()
         })
     }
 }

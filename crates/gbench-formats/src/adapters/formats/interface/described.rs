@@ -2,34 +2,51 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Value};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
 use serde_json_path::JsonPath;
 
 use super::format::{DeclaredFormat, FormatAbout, ResultFile, ResultFormat, RunReading};
 use crate::adapters::formats::readers::table::{CsvTable, number, param};
 use crate::adapters::formats::readers::values::param_of;
 use crate::adapters::interface::adapter::{Reading, Reads};
-use crate::adapters::interface::case::{failed, named};
+use crate::adapters::interface::case::{fail, failed, named, summary};
 use crate::adapters::interface::output::ReadError;
+use crate::adapters::readers::loose_json::standard_json;
 use gbench_model::{Better, ParamValue, Params};
 
 const ROWS: &str = "rows";
 
-/// The rows of a file, their names and their measured fields.
-#[derive(Clone, Debug, Default, PartialEq)]
+/// The rows of a file, their names and their measured fields. A field is a key, a column, or, beginning with `$`, a JSON path
+/// within the row.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Described {
     pub layout: RowLayout,
     /// Only rows whose fields have these values.
     pub conditions: BTreeMap<String, String>,
     /// Fields that distinguish the rows.
     pub parameters: Vec<String>,
+    /// The same for fields that rows may lack.
+    pub optional_parameters: Vec<String>,
+    /// Fields about the machine and the software: rows that differ in one are of different runs.
+    pub facts: Vec<String>,
+    /// The field with the measured commit.
+    pub commit: Option<String>,
+    /// Fields of a row that are shown and identify nothing.
+    pub notes: Vec<String>,
+    /// Fields with the reason of a failure, if they are not empty.
+    pub errors: Vec<String>,
+    /// Fields that are above zero in a row that was measured.
+    pub positive: Vec<String>,
     pub metrics: Vec<DescribedMetric>,
     /// The name of the cases; empty if they are named by their parameters alone.
     pub case: String,
 }
 
 /// The place of the rows in a file.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum RowLayout {
     /// Determined by the content: JSON if it begins as JSON, else a table.
     #[default]
@@ -39,15 +56,29 @@ pub enum RowLayout {
     Csv,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct DescribedMetric {
     pub name: String,
-    /// The field of a row: a key, a column, or, beginning with `$`, a JSON path within the row.
     pub field: String,
     pub unit: String,
     pub better: Option<Better>,
     /// Rows may lack it.
     pub optional: bool,
+    /// The field is a summary of several measurements.
+    pub summary: Option<DescribedSummary>,
+    /// It follows from another metric, or describes the run: not judged.
+    pub shown: bool,
+    /// Zero means that it was not measured.
+    pub zero_is_absent: bool,
+}
+
+/// Fields next to a summary, if the tool states them.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct DescribedSummary {
+    pub deviation: Option<String>,
+    pub count: Option<String>,
 }
 
 impl ResultFormat for Described {
@@ -66,34 +97,36 @@ impl ResultFormat for Described {
     fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
         let text = file.text()?;
         let is_json = text.trim_start().starts_with(['{', '[']);
-        let readings = match &self.layout {
-            RowLayout::Json(path) => self.json(file, text, Some(path))?,
+        let runs = match &self.layout {
+            RowLayout::Json(path) => self.json(file, Some(path))?,
             RowLayout::Csv => self.csv(file, text)?,
-            RowLayout::Auto if is_json => self.json(file, text, None)?,
+            RowLayout::Auto if is_json => self.json(file, None)?,
             RowLayout::Auto => self.csv(file, text)?,
         };
-        if readings.is_empty() && !self.conditions.is_empty() {
+        if runs.is_empty() && !self.conditions.is_empty() {
             return Err(file.wrong("no row fulfils the conditions"));
         }
-        Ok(RunReading::only(readings))
+        Ok(runs)
     }
 }
 
 impl Described {
     /// One or several documents, as in JSON lines. `path`: `None` for the elements of a list, else the document itself.
-    fn json(&self, file: &ResultFile, text: &str, path: Option<&str>) -> Result<Vec<Reading>, ReadError> {
+    fn json(&self, file: &ResultFile, path: Option<&str>) -> Result<Vec<RunReading>, ReadError> {
         let path = path.map(|path| {
             let broken = |error| file.wrong(format!("`{path}` is not a JSON path: {error}"));
             JsonPath::parse(path).map_err(broken)
         });
         let path = path.transpose()?;
-        let mut readings = Vec::new();
-        let documents = serde_json::Deserializer::from_str(text).into_iter::<Value>();
+        let mut runs = Vec::new();
+        let text = standard_json(file.bytes);
+        let documents = serde_json::Deserializer::from_slice(&text).into_iter::<Value>();
         let mut count = 0;
         for document in documents {
             let document = document.map_err(|error| {
                 let words = error.to_string();
                 let what = words.rsplit_once(" at line ").map_or(words.as_str(), |(what, _)| what);
+                let what = if error.is_eof() { "the last document is incomplete" } else { what };
                 file.line(error.line().max(1), format!("it cannot be read as JSON: {what}"))
             })?;
             count += 1;
@@ -116,22 +149,22 @@ impl Described {
                         .find(|it| !it.optional && row.get(&it.field).is_some_and(Value::is_null));
                     let nothing = nothing.map(|it| format!("`{}` is null", it.field));
                     if let Some(message) = row.as_object().and_then(failed_row).or(nothing) {
-                        reading.end = failed(message);
+                        fail(&mut reading, message);
                     }
-                    readings.push(reading);
+                    self.add(&mut runs, &field, reading);
                 }
             }
         }
-        Ok(readings)
+        Ok(runs)
     }
 
-    fn csv(&self, file: &ResultFile, text: &str) -> Result<Vec<Reading>, ReadError> {
+    fn csv(&self, file: &ResultFile, text: &str) -> Result<Vec<RunReading>, ReadError> {
         let table = CsvTable::read(*file, text, 1, b',')?;
         let named = self.parameters.iter().chain(self.conditions.keys());
         for column in named {
             table.need(column)?;
         }
-        let mut readings = Vec::new();
+        let mut runs = Vec::new();
         for row in &table.rows {
             let field = |name: &str| {
                 let cell = row.cells.get(table.column(name)?)?;
@@ -144,10 +177,64 @@ impl Described {
                 })
             };
             if let Some(reading) = self.row(&field, &|_| false, &|what| file.line(row.line, what))? {
-                readings.push(reading);
+                self.add(&mut runs, &field, reading);
             }
         }
-        Ok(readings)
+        Ok(runs)
+    }
+
+    /// Adds a row to the run of its commit and facts.
+    fn add(&self, runs: &mut Vec<RunReading>, field: &dyn Fn(&str) -> Option<Field>, reading: Reading) {
+        let commit = self.commit.as_deref().and_then(field).map(|found| found.text);
+        let fact = |name: &String| Some((field_name(name), json!(field(name)?.param?)));
+        let facts: BTreeMap<String, Value> = self.facts.iter().filter_map(fact).collect();
+        match runs.iter_mut().find(|run| run.commit == commit && run.facts == facts) {
+            Some(run) => run.readings.push(reading),
+            None => runs.push(RunReading { started: None, commit, facts, readings: vec![reading] }),
+        }
+    }
+
+    /// The fields that are read, for the documentation.
+    pub(crate) fn documented(&self) -> String {
+        let names = |fields: &[String]| {
+            let quoted: Vec<String> = fields.iter().map(|name| format!("`{}`", field_name(name))).collect();
+            quoted.join(", ")
+        };
+        let measured: Vec<String> = self
+            .metrics
+            .iter()
+            .flat_map(|metric| {
+                let beside = metric.summary.iter().flat_map(|it| [&it.deviation, &it.count]).flatten();
+                std::iter::once(&metric.field).chain(beside).cloned()
+            })
+            .collect();
+        let unique: Vec<String> = measured
+            .iter()
+            .enumerate()
+            .filter(|(at, name)| !measured[..*at].contains(name))
+            .map(|(_, name)| name.clone())
+            .collect();
+        let run: Vec<String> = self.facts.iter().chain(&self.commit).cloned().collect();
+        let parameters = [self.parameters.as_slice(), &self.optional_parameters].concat();
+        let mut text = format!("{} as parameters; {}", names(&parameters), names(&unique));
+        if !run.is_empty() {
+            text += &format!("; {} of the run", names(&run));
+        }
+        text
+    }
+
+    /// Why a row has no measurement, according to its own fields.
+    fn failure(&self, field: &dyn Fn(&str) -> Option<Field>) -> Option<String> {
+        let mut messages = self.errors.iter().filter_map(|name| field(name).map(|found| found.text));
+        if let Some(message) = messages.find(|text| !text.trim().is_empty()) {
+            return Some(message);
+        }
+        self.positive.iter().find_map(|name| match field(name) {
+            None => Some(format!("`{name}` is missing")),
+            // Not a number: the metric that needs it refuses the file.
+            Some(found) if found.values.is_empty() || found.values.iter().all(|it| *it > 0.0) => None,
+            Some(found) => Some(format!("`{name}` is {}, which is not above zero", found.text)),
+        })
     }
 
     /// One row; `None` if the conditions exclude it.
@@ -167,12 +254,21 @@ impl Described {
             let value = found.param.ok_or_else(|| {
                 wrong(format!("`{name}` is an object, and a parameter is a value or a list of values"))
             })?;
-            params.insert(name.trim_start_matches(['$', '.']).to_owned(), value);
+            params.insert(field_name(name), value);
         }
+        let optional = self.optional_parameters.iter();
+        params.extend(optional.filter_map(|name| Some((field_name(name), field(name)?.param?))));
         let mut reading = named(if self.case.is_empty() { ROWS } else { &self.case }, params);
         reading.case.case.clone_from(&self.case);
+        for name in &self.notes {
+            reading.note(&field_name(name), field(name).and_then(|found| Some(json!(found.param?))));
+        }
+        if let Some(message) = self.failure(field) {
+            return Ok(Some(reading.with_end(failed(message))));
+        }
         for metric in &self.metrics {
             match field(&metric.field) {
+                Some(found) if metric.zero_is_absent && found.values.iter().all(|value| *value == 0.0) => {}
                 None if metric.optional || is_null(&metric.field) => {}
                 None => return Err(wrong(format!("the row has no `{}`", metric.field))),
                 Some(found) if found.values.is_empty() => {
@@ -182,12 +278,27 @@ impl Described {
                     )));
                 }
                 Some(found) => {
-                    reading.metric(&metric.name, &metric.unit, metric.better).values.extend(found.values);
+                    let read = reading.metric(&metric.name, &metric.unit, metric.better);
+                    match (&metric.summary, found.values.as_slice()) {
+                        (Some(beside), [value]) => {
+                            let number =
+                                |name: &Option<String>| field(name.as_ref()?)?.values.first().copied();
+                            let count = number(&beside.count).map(|count| count as u64);
+                            read.summary = Some(summary(*value, number(&beside.deviation), count));
+                        }
+                        _ => read.values.extend(found.values),
+                    }
+                    read.judged &= !metric.shown;
                 }
             }
         }
         Ok(Some(reading))
     }
+}
+
+/// The name of a field given by its name or by its JSON path: `config.seq` for `$.config.seq`.
+fn field_name(field: &str) -> String {
+    field.trim_start_matches(['$', '.']).to_owned()
 }
 
 /// Keys that well-known tools write next to the numbers of a failed run.
