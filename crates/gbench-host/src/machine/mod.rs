@@ -3,7 +3,7 @@
 
 mod checks;
 mod clock_guard;
-mod clocks;
+mod clock_lock;
 mod conditions;
 mod diff;
 mod environment;
@@ -28,7 +28,7 @@ use gbench_model::{GpuFacts, Manifest, Probe};
 
 pub use checks::{CheckSeverity, CheckSubject, MachineCheck, checks, gpu_obstacle};
 pub use clock_guard::{CLOCKS_ARGUMENT, main as guard_clocks};
-pub use clocks::{ClockLock, ClockRequest, ClocksGivenBack};
+pub use clock_lock::{ClockLock, ClockRequest, ClocksGivenBack};
 pub use conditions::HostConditions;
 pub use diff::{ManifestChange, diff, flat};
 pub use git::{ignored_by_git, open_repository};

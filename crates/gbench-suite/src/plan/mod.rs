@@ -4,6 +4,7 @@
 //! a [`RoundsPlan`]: base and head in rounds, in a random order with a recorded seed, so that drift of the machine affects both
 //! sides alike.
 
+mod case_id;
 mod claims;
 mod order;
 mod rounds;
@@ -13,8 +14,11 @@ use std::sync::Arc;
 
 use crate::benchmark::definition::Benchmark;
 use crate::suite::Suite;
-use gbench_model::{CaseId, Params, Side};
+use gbench_model::{CaseId, Side};
 
+use case_id::case_ids;
+
+pub use case_id::case_id;
 pub use claims::check_claims;
 pub use order::RunOrder;
 pub use rounds::{PlannedPair, RoundsPlan, choose_controls, common_cases};
@@ -65,22 +69,6 @@ impl Arm {
             case_ids(benchmark).map(planned).collect()
         };
         self.benchmarks.iter().flat_map(of_benchmark).collect()
-    }
-}
-
-fn case_ids(benchmark: &Benchmark) -> impl Iterator<Item = CaseId> {
-    benchmark.points.iter().map(|point| case_id(benchmark, point))
-}
-
-/// The identity of a point of a benchmark, without its device.
-pub fn case_id(benchmark: &Benchmark, point: &Params) -> CaseId {
-    CaseId {
-        benchmark: benchmark.id.clone(),
-        variant: None,
-        params: point.clone(),
-        timing: benchmark.timing,
-        thermal: benchmark.settings.thermal.value,
-        device: "host".into(),
     }
 }
 

@@ -38,7 +38,8 @@ pub(super) fn leaked() -> &'static [RowFormat] {
     struct File {
         format: Vec<RowFormat>,
     }
-    // A part of this program: a test reads it.
+    // The text is a part of this program, and a test reads it.
+    #[expect(clippy::expect_used)]
     let file: File =
         toml::from_str(include_str!("row_formats.toml")).expect("row_formats.toml is read by a test");
     let mut formats = file.format;
