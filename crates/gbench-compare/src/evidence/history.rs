@@ -44,6 +44,9 @@ pub struct Session {
     pub run_id: RunId,
     /// The median of each process, in the metric's unit.
     pub centres: Vec<f64>,
+    /// Which machine of its model it ran on, if known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
 }
 
 impl History {

@@ -31,17 +31,24 @@ pub(crate) struct SessionVariance {
 }
 
 impl SessionVariance {
-    /// `None` where no name has two sessions with figures on this scale.
-    pub(crate) fn of(past: &Past, scale: Scale) -> Option<Self> {
+    /// `across_hosts`: only of successive sessions on different hosts, for sides on two hosts of a pool. `None` where no name
+    /// has two such sessions with figures on this scale.
+    pub(crate) fn of(past: &Past, scale: Scale, across_hosts: bool) -> Option<Self> {
         let (mut squares, mut errors, mut processes) = (Vec::new(), Vec::new(), Vec::new());
         let mut sessions = 0;
         for sequence in past.sequences.values() {
-            let centres: Vec<f64> = sequence.iter().filter_map(|session| centre(session, scale)).collect();
-            if centres.len() < 2 {
+            let placed = sequence.iter().filter_map(|session| Some((&session.host, centre(session, scale)?)));
+            let placed: Vec<(&Option<String>, f64)> = placed.collect();
+            let apart = |pair: &&[(&Option<String>, f64)]| {
+                !across_hosts || pair[0].0.is_some() && pair[1].0.is_some() && pair[0].0 != pair[1].0
+            };
+            let steps = placed.windows(2).filter(apart).map(|pair| (pair[1].1 - pair[0].1).powi(2));
+            let before = squares.len();
+            squares.extend(steps);
+            if squares.len() == before {
                 continue;
             }
-            sessions += centres.len() as u32;
-            squares.extend(centres.windows(2).map(|pair| (pair[1] - pair[0]).powi(2)));
+            sessions += (squares.len() - before) as u32 + 1;
             processes.extend(sequence.iter().map(|session| session.centres.len() as u32));
             errors.extend(sequence.iter().map(|session| {
                 let group = scale.group(&session.centres);
@@ -119,9 +126,15 @@ mod tests {
     }
 
     fn shown(centres: &[f64]) -> Option<SessionVariance> {
+        shown_on(centres, &[], false)
+    }
+
+    /// `hosts`: of the sessions in turn.
+    fn shown_on(centres: &[f64], hosts: &[&str], across_hosts: bool) -> Option<SessionVariance> {
         let session = |(at, centre): (usize, &f64)| Session {
             run_id: format!("20261121T10{at:02}00.000Z-{at:06x}").parse().unwrap(),
             centres: vec![centre.exp()],
+            host: hosts.get(at % hosts.len().max(1)).map(|host| (*host).to_owned()),
         };
         let past = Past {
             case: case_id("s/x"),
@@ -129,7 +142,20 @@ mod tests {
             unit: "s".into(),
             sequences: [("main".to_owned(), centres.iter().enumerate().map(session).collect())].into(),
         };
-        SessionVariance::of(&past, Scale::Log { sign: 1.0 })
+        SessionVariance::of(&past, Scale::Log { sign: 1.0 }, across_hosts)
+    }
+
+    #[test]
+    fn b2_the_hosts_of_a_pool_show_how_far_they_are_apart_where_sessions_change_them() {
+        let nights: Vec<f64> = (0..8).map(|night| f64::from(night % 2) * 0.1).collect();
+        let found = shown_on(&nights, &["a", "b"], true).unwrap();
+        assert_eq!(found.sessions, 8);
+        assert!((0.05..0.15).contains(&(2.0 * found.variance).sqrt()), "{found:?}");
+        assert_eq!(shown_on(&nights, &["a"], true), None);
+        assert_eq!(shown_on(&nights, &[], true), None, "runs of older versions name no host");
+        // Four hosts, each for two nights: three changes.
+        let found = shown_on(&nights, &["a", "a", "b", "b", "c", "c", "d", "d"], true).unwrap();
+        assert_eq!(found.sessions, 4);
     }
 
     /// The difference to a further session, in units of its estimated error, is not wider than Student's t.

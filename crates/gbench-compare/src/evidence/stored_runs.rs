@@ -6,7 +6,7 @@ use gbench_model::{CaseId, CaseRecord, RunRecord, SPEEDUP, Side, Strictness};
 
 use super::history::{History, Session};
 use super::samples::MeasuredSide;
-use crate::pairing::comparability::differences;
+use crate::pairing::comparability::{differences, host_of};
 use crate::pairing::settings::other_settings;
 use crate::pairing::speedups::speedup_case;
 use crate::pairing::variants::{PairMetric, VariantPair, VariantPairs};
@@ -36,13 +36,14 @@ impl History {
             case.outcome.is_measured()
                 && now.get(&case.id).is_none_or(|now| other_settings(case, now).is_none())
         };
+        let host = host_of(record);
         let speedups = speedups_of(&record.cases);
         for case in record.cases.iter().chain(&speedups).filter(alike) {
             for metric in &case.metrics {
                 let Ok(measured) = MeasuredSide::of(case, metric, &mut scratch) else { continue };
                 let centres = measured.centres;
                 let past = self.past(&case.id, &metric.name, &metric.unit);
-                let session = Session { run_id: record.run_id.clone(), centres };
+                let session = Session { run_id: record.run_id.clone(), centres, host: host.clone() };
                 past.sequences.entry(name.to_owned()).or_default().push(session);
             }
         }

@@ -45,6 +45,18 @@ pub(crate) fn differences(
     found
 }
 
+/// Which machine of its model a record was measured on, if it says so.
+pub(crate) fn host_of(record: &RunRecord) -> Option<String> {
+    let facts = machine_facts(record);
+    let known = |name: &str| facts.get(name).filter(|fact| fact.is_known).map(|fact| fact.text.clone());
+    known(HOST).or_else(|| known(HOST_OF_FILE))
+}
+
+/// True if two records name different machines: a suite that does not refuse them declares a pool.
+pub(crate) fn on_two_hosts(base: &RunRecord, head: &RunRecord) -> bool {
+    host_of(base).zip(host_of(head)).is_some_and(|(base, head)| base != head)
+}
+
 /// The machine's facts, and the version of the tool that measured.
 pub fn machine_facts(record: &RunRecord) -> BTreeMap<String, Fact> {
     let mut facts = record.manifest.facts();

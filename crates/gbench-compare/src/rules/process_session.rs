@@ -14,6 +14,8 @@
 //! - Outliers stay in: the variance between sessions is that of sessions with theirs.
 //! - A side of one process has no `s`; where the stored runs have no more of them, their differences contain everything,
 //!   and twice their variance is the whole error.
+//! - Sides on two hosts of a pool are decided by stored sessions that succeed each other on different hosts, and by nothing
+//!   else: no assumption says how far two machines of one model are apart.
 //! - With fewer stored sessions than policy asks for, no row is unchanged. A row is still regressed or improved where its
 //!   change exceeds that of sessions that differ by [`ASSUMED_DEVIATION`].
 
@@ -42,6 +44,8 @@ pub(crate) struct ProcessSession<'h> {
     /// Stored sessions that a row needs before it may be green.
     pub sessions: u32,
     pub history: &'h History,
+    /// The sides ran on two hosts of a pool.
+    pub across_hosts: bool,
 }
 
 struct Known {
@@ -96,9 +100,10 @@ impl ProcessSession<'_> {
     fn known(&self, evidence: &Evidence) -> Known {
         let scale = Scale::of(&evidence.base.centres, &evidence.head.centres, evidence.better);
         let past = self.history.of(evidence.case, evidence.metric, evidence.unit);
-        let spread = past.and_then(|past| SessionVariance::of(past, scale));
+        let spread = past.and_then(|past| SessionVariance::of(past, scale, self.across_hosts));
         let alone = || past.is_some_and(|past| past.sequences.values().any(|sequence| !sequence.is_empty()));
-        let stored = spread.map_or_else(|| u32::from(alone()), |spread| spread.sessions);
+        let stored =
+            spread.map_or_else(|| u32::from(!self.across_hosts && alone()), |spread| spread.sessions);
         Known { scale, stored, spread }
     }
 
@@ -129,6 +134,12 @@ impl ProcessSession<'_> {
     /// Nothing is green without a history.
     fn hold_back(&self, decision: &mut RowDecision, stored: u32) {
         let (needed, assumed) = (self.sessions, ASSUMED_DEVIATION);
+        if self.across_hosts {
+            decision.verdict = Verdict::Inconclusive;
+            decision.reason = Some(Reason::TwoHosts { stored, needed });
+            decision.next = Some(Advice::SaveRuns { more: needed - stored });
+            return;
+        }
         if matches!(decision.verdict, Verdict::Regressed | Verdict::Improved) {
             decision.reason = Some(Reason::BeyondSessions { stored, needed, assumed });
             return;

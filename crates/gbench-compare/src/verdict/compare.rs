@@ -15,7 +15,7 @@ use crate::evidence::history::History;
 use crate::evidence::stored_runs::one_session;
 use crate::evidence::throttling;
 use crate::pairing::cases::pair;
-use crate::pairing::comparability::differences;
+use crate::pairing::comparability::{differences, on_two_hosts};
 use crate::pairing::speedups::{Speedups, doubt_with_members, tell_of_members};
 use crate::remarks::cycles;
 use crate::remarks::device_code_rows;
@@ -89,7 +89,8 @@ fn compare_all(
         return if sessions == 0 || one_session(base.record, head.record) {
             compare_by(&ProcessWelchHolm { alpha, believes_exact: false }, base, head, policy)
         } else {
-            compare_by(&ProcessSession { alpha, sessions, history }, base, head, policy)
+            let across_hosts = on_two_hosts(base.record, head.record);
+            compare_by(&ProcessSession { alpha, sessions, history, across_hosts }, base, head, policy)
         };
     };
     if let Some(control) = control.filter(|control| rule_of_rounds(base, control).is_some()) {

@@ -342,6 +342,11 @@ pub enum Reason {
         low: Option<f64>,
         high: Option<f64>,
     },
+    /// The sides ran on two hosts of a pool, and too few stored sessions show how far its hosts are apart.
+    #[display(
+        "base and head ran on two hosts of a pool, and only {stored} of the {needed} stored runs that are needed changed the host"
+    )]
+    TwoHosts { stored: u32, needed: u32 },
     /// One process a side gave a figure and nothing of its spread.
     #[display(
         "one process a side stated its figure without a deviation and a count: {}",
