@@ -45,7 +45,7 @@ pub(crate) fn differences(
     found
 }
 
-/// Which machine of its model a record was measured on, if it says so.
+/// Which machine of its model a record was measured on, if it is known.
 pub(crate) fn host_of(record: &RunRecord) -> Option<String> {
     let facts = machine_facts(record);
     let known = |name: &str| facts.get(name).filter(|fact| fact.is_known).map(|fact| fact.text.clone());
