@@ -132,14 +132,10 @@ fn incomparable(differences: &[Difference]) -> String {
     )
 }
 
-/// `Not proven, but probably worse: a time 50 % worse (30 % to 70 %)`: the rows without a decision whose whole range lies
-/// on the worse side. `None` if there is no such row.
+/// `Not proven, but probably worse: a time 50 % worse (30 % to 70 %)`: the rows that change the exit code for this reason.
+/// `None` if there is no such row.
 fn probably_worse(rows: &[Row]) -> Option<String> {
-    let worse = |row: &&Row| {
-        let leans = row.change.as_ref().is_some_and(|change| change.low > 0.0);
-        is_probably_worse(row) || row.verdict == Verdict::Inconclusive && leans
-    };
-    let names: Vec<String> = rows.iter().filter(worse).map(with_change).collect();
+    let names: Vec<String> = rows.iter().filter(|row| is_probably_worse(row)).map(with_change).collect();
     (!names.is_empty()).then(|| format!("Not proven, but probably worse: {}", list(&names, MAX_NAMED)))
 }
 
