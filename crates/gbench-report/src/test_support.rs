@@ -83,6 +83,7 @@ pub(super) fn row(benchmark: &str, verdict: Verdict) -> Row {
         threshold: 0.05,
         margin: None,
         sequence: None,
+        counted: false,
         time_verdict: None,
         in_cycles: None,
         pair: None,

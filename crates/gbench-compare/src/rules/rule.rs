@@ -10,7 +10,7 @@ use crate::wording::warning::Warning;
 
 /// Decides every row of a suite.
 pub trait Rule {
-    /// As the document names it: `process-welch-holm-3`.
+    /// As the document names it: `process-welch-holm-4`.
     fn name(&self) -> &str;
 
     /// Chance of any false red in the whole suite.
@@ -41,6 +41,12 @@ pub trait Rule {
     /// show as their threshold.
     fn over_rounds(&self) -> bool {
         false
+    }
+
+    /// True if whole numbers that never vary are counts, and exact; see [`crate::evidence::quantized::are_counts`]. False for
+    /// the rules before `seq-e-5`, so that their kept verdicts stay.
+    fn finds_counts(&self) -> bool {
+        true
     }
 
     /// True if the speedups of pairs are rows. False for comparisons in rounds that were begun before speedups were rows.

@@ -67,7 +67,7 @@ pub fn compare_sides(
 }
 
 /// [`compare`] with what stored records say of the past. Records that are not the two sides of a comparison in rounds are judged
-/// by `process-welch-holm-3` within one session, or where policy asks for no history; else by `process-session-2`.
+/// by `process-welch-holm-4` within one session, or where policy asks for no history; else by `process-session-3`.
 pub fn compare_with(
     history: &History,
     base: &SideInput,
@@ -143,7 +143,7 @@ pub fn compare_by(
         let same_run = base.record.run_id == head.record.run_id && base.record.ingested.is_none();
         let speedups =
             if rule.judges_pairs() { Speedups::of(&pairs, rule.over_rounds()) } else { Speedups::default() };
-        let mut prepared = prepare(&pairs, &speedups, policy, same_run, rule.over_rounds());
+        let mut prepared = prepare(&pairs, &speedups, policy, same_run, rule);
         let output = rule.judge(&prepared.evidence);
         rounds = output.rounds;
         warnings = output.warnings;

@@ -126,12 +126,13 @@ pub(crate) fn no_time_decided(rows: &[Row]) -> bool {
     !compared.is_empty() && compared.iter().all(|row| row.verdict == Verdict::Inconclusive)
 }
 
-/// True if a row shows the speed of head: a time, a rate, or another figure of the work except a size, an energy and an
-/// error of its result. The speedup of a pair is not a speed of head.
+/// True if a row shows the speed of head: a time, a rate, or another figure of the work except a size, a count, an energy and
+/// an error of its result. The speedup of a pair is not a speed of head.
 pub fn is_speed(row: &Row) -> bool {
     let is_size = is_counted(&row.unit) || direction_of_unit(&row.unit) == Some(Better::Lower);
     (is_time(&row.unit) || !is_size)
         && row.unit != SPEEDUP_UNIT
+        && !row.counted
         && !row.metric.is_empty()
         && error_of_result(&row.metric).is_none()
 }
