@@ -190,6 +190,9 @@ impl SequentialRule {
 pub struct ComparisonPolicy {
     pub inconclusive_fails: bool,
     pub failed_fails: bool,
+    /// Cases that are broken on both sides make the exit code 4.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub broken_fails: bool,
     /// From the command line; overrides every declared target.
     pub threshold: Option<f64>,
     /// Strictness by field of the match key, where it is not the usual one.

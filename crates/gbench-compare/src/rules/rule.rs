@@ -43,10 +43,10 @@ pub trait Rule {
         false
     }
 
-    /// True if whole numbers that never vary are counts, and exact; see [`crate::evidence::quantized::are_counts`]. False for
-    /// the rules before `seq-e-5`, so that their kept verdicts stay.
-    fn finds_counts(&self) -> bool {
-        true
+    /// True of the rules before `seq-e-5`, whose kept verdicts stay: they know counts by their unit alone
+    /// ([`crate::evidence::quantized::are_counts`]), and a case that base breaks is invalid, whatever head makes of it.
+    fn precedes_seq_e_5(&self) -> bool {
+        false
     }
 
     /// True if the speedups of pairs are rows. False for comparisons in rounds that were begun before speedups were rows.

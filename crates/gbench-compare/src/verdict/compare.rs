@@ -42,7 +42,8 @@ use crate::wording::warning::Warning;
 /// | the machines differ in a strict field | 5 |
 /// | a row regressed | 1 |
 /// | a row is invalid or missing | 4, if `failed_fails` |
-/// | nothing was compared | 4 |
+/// | a case is broken on both sides | 4, if `broken_fails` |
+/// | nothing was compared, and nothing is mended | 3 if cases are broken on both sides and none failed otherwise, else 4 |
 /// | every compared row is inconclusive | 3 |
 /// | every compared row of a time, a rate or a count of instructions is inconclusive | 3 |
 /// | a row is inconclusive and the history too short to say more | 3 |
@@ -228,6 +229,7 @@ pub fn compare_by(
             tested,
             inconclusive_fails: policy.inconclusive_fails,
             failed_fails: policy.failed_fails,
+            broken_fails: policy.broken_fails,
             rounds,
             sessions: rule.sessions(),
             no_reference: policy.no_reference,

@@ -157,6 +157,9 @@ pub struct Method {
     pub tested: u32,
     pub inconclusive_fails: bool,
     pub failed_fails: bool,
+    /// Cases that are broken on both sides make the exit code 4.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub broken_fails: bool,
     /// Present where the sides were measured in rounds.
     pub rounds: Option<RoundsMethod>,
     /// Present where the two sides are of different sessions, and the rule asks the past how much those differ.

@@ -59,7 +59,7 @@ pub(crate) fn prepare<'a>(
         policy,
         same_run,
         in_rounds,
-        finds_counts: rule.finds_counts(),
+        precedes_seq_e_5: rule.precedes_seq_e_5(),
         of_pairs: false,
         scratch: Vec::new(),
     };
@@ -82,7 +82,7 @@ struct RowBuilder<'a, 'p> {
     policy: &'p Policy,
     same_run: bool,
     in_rounds: bool,
-    finds_counts: bool,
+    precedes_seq_e_5: bool,
     of_pairs: bool,
     scratch: Vec<f64>,
 }
@@ -113,7 +113,8 @@ impl<'a> RowBuilder<'a, '_> {
             (Some(base), Some(head)) if base.outcome.is_failure() && head.outcome.is_failure() => {
                 let [(base_outcome, base_cause), (head_outcome, head_cause)] = [base, head].map(said);
                 let reason = Reason::FailedOnBothSides { base_outcome, base_cause, head_outcome, head_cause };
-                (Verdict::Invalid, reason, of_outcome(head))
+                let verdict = if self.precedes_seq_e_5 { Verdict::Invalid } else { Verdict::Broken };
+                (verdict, reason, of_outcome(head))
             }
             (_, Some(head)) if head.outcome.is_failure() => {
                 let (outcome, cause) = said(head);
@@ -125,8 +126,11 @@ impl<'a> RowBuilder<'a, '_> {
             }
             (Some(base), Some(head)) if head.outcome.is_measured() => {
                 let (outcome, cause) = said(base);
-                if self.in_rounds && base.outcome.is_failure() {
-                    // Both were measured side by side: what broke there hides what the change does here.
+                let never_ran = base.processes.iter().all(|process| !process.outcome.is_measured());
+                if base.outcome.is_failure() && never_ran && !self.precedes_seq_e_5 {
+                    (Verdict::Mended, Reason::MendedOnHead { outcome, cause }, Some(self.of_new()))
+                } else if self.in_rounds && base.outcome.is_failure() {
+                    // It ran there at first: what broke later hides what the change does here.
                     (Verdict::Invalid, Reason::FailedOnBase { outcome, cause }, of_outcome(base))
                 } else {
                     let reason = Reason::NotMeasuredOnBase { outcome, cause };
@@ -221,7 +225,7 @@ impl<'a> RowBuilder<'a, '_> {
         let metric = head.1;
         let settings = if self.in_rounds { base.0 } else { head.0 };
         let exact = declared.and_then(|declared| declared.exact).or(is_counted(&metric.unit).then_some(true));
-        let is_count = self.finds_counts
+        let is_count = !self.precedes_seq_e_5
             && exact.is_none()
             && declared.and_then(|declared| declared.absolute) != Some(true)
             && are_counts(&metric.unit, [&base_values, &head_values]);

@@ -152,8 +152,8 @@ impl Rule for SeqE {
         self.rule.name == SequentialRuleName::SeqE
     }
 
-    fn finds_counts(&self) -> bool {
-        self.rule.name >= SequentialRuleName::SeqE5
+    fn precedes_seq_e_5(&self) -> bool {
+        self.rule.name < SequentialRuleName::SeqE5
     }
 
     fn judges_pairs(&self) -> bool {
