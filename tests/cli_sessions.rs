@@ -57,7 +57,7 @@ fn too_little_history_is_said_with_what_would_help_and_is_not_green() {
     short.says("Rule process-session").says("2 stored runs");
     ran(folder.path(), "compare main head.json --sessions 2").exits(0).says("6 unchanged");
     let alone = ran(folder.path(), "compare main head.json --sessions 0").exits(0);
-    alone.says("Rule process-welch-holm-3").says("head.json --sessions 0");
+    alone.says("Rule process-welch-holm-4").says("head.json --sessions 0");
 
     std::fs::write(
         folder.path().join("gbench.toml"),

@@ -337,19 +337,22 @@ fn what_was_begun_is_gone_on_with_as_it_was_begun() {
 }
 
 #[test]
-fn a_side_that_cannot_be_built_is_never_green() {
+fn b5_a_head_that_cannot_be_built_is_never_green_and_one_that_mends_the_build_passes() {
     let broken = |text: &str| {
         suite(CASES).replace("extract =", &format!("build = {{ shell = \"{text}\" }}\nextract ="))
     };
-    for (base, head) in [("exit 7", "true"), ("true", "exit 7"), ("exit 7", "exit 7")] {
+    // Mended by head, and no failure of head where base has it, too: but then nothing is decided.
+    for (base, head, code) in [("exit 7", "true", 0), ("true", "exit 7", 4), ("exit 7", "exit 7", 3)] {
         let repository = Repository::new();
         repository.write("gbench.toml", &broken(base));
         repository.commit("second");
         repository.write("gbench.toml", &broken(head));
         repository.write("note", "a change\n");
         repository.commit("third");
-        let ran = repository.compare("HEAD~1..HEAD").exits(4);
+        let ran = repository.compare("HEAD~1..HEAD").exits(code);
         ran.says("the build step ended with exit code 7");
+        assert_eq!(repository.verdict().counts.contains_key(&Verdict::Mended), code == 0);
+        assert_eq!(repository.verdict().counts.contains_key(&Verdict::Broken), code == 3);
     }
 }
 

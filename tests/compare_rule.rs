@@ -22,6 +22,7 @@ fn evidence<'a>(better: Better, threshold: f64, base: &'a [f64], head: &'a [f64]
         metric: "time",
         unit: "",
         exact: true,
+        is_count: false,
         of_code: false,
         counted: false,
         of_pair: false,

@@ -112,7 +112,7 @@ fn without_a_history_nothing_is_green_and_only_a_large_change_is_red() {
     let policy = Policy::default();
     let same = judged(&[], &base, &head, &policy);
     assert_eq!((same.exit_code, same.conclusion), (3, Conclusion::Inconclusive));
-    assert_eq!(same.method.rule, "process-session-2");
+    assert_eq!(same.method.rule, "process-session-3");
     assert_eq!(same.method.sessions, Some(Sessions { needed: 4, runs: 0 }));
     // The size in bytes is known, whatever the session.
     assert_eq!((verdicts(&same, Verdict::Inconclusive), verdicts(&same, Verdict::Unchanged)), (3, 1));
@@ -129,7 +129,7 @@ fn without_a_history_nothing_is_green_and_only_a_large_change_is_red() {
     assert!(row(&slower, "kernels/gemm").reason.contains("exceeds what sessions that differ by 2 % explain"));
 
     let asked = judged(&[], &base, &standard(2), &Policy { sessions: 0, ..policy });
-    assert_eq!((asked.exit_code, asked.method.rule.as_str()), (0, "process-welch-holm-3"));
+    assert_eq!((asked.exit_code, asked.method.rule.as_str()), (0, "process-welch-holm-4"));
     assert_eq!(asked.method.sessions, None);
 }
 
@@ -217,11 +217,11 @@ fn the_sides_of_one_interleaved_run_are_one_session() {
     };
     let (base, head) = (interleaved(Side::Base, 7), interleaved(Side::Head, 7));
     assert!(one_session(&base, &head));
-    assert_eq!(judged(&[], &base, &head, &Policy::default()).method.rule, "process-welch-holm-3");
+    assert_eq!(judged(&[], &base, &head, &Policy::default()).method.rule, "process-welch-holm-4");
     // Sides of two runs, and a base against a base, are no pair that took turns.
     let again = RunRecord { run_id: standard(3).run_id, ..interleaved(Side::Base, 7) };
     for other in [interleaved(Side::Head, 8), again, standard(3)] {
-        assert_eq!(judged(&[], &base, &other, &Policy::default()).method.rule, "process-session-2");
+        assert_eq!(judged(&[], &base, &other, &Policy::default()).method.rule, "process-session-3");
     }
     // In a history both are one session.
     assert_eq!(past(&[base, head], &standard(8), &standard(9)).runs, 1);

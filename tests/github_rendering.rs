@@ -1,9 +1,7 @@
 //! What GitHub shows, whole, as the people who review a pull request meet it.
 
-use strum::IntoEnumIterator;
-
 use gbench_ci::compare::{Conclusion, Group, Merged, SCHEMA_MERGED, Verdict, VerdictDocument};
-use gbench_ci::model::{BaseChoice, SourceLine};
+use gbench_ci::model::{BaseChoice, FailureKind, Outcome, SequentialRule, SourceLine};
 use gbench_ci::report::github::{self as render, PublishContext};
 
 use crate::support::{fixture, stories};
@@ -62,7 +60,8 @@ fn two_machines() -> Merged {
         side.machine = "NVIDIA A100-SXM4-80GB".into();
     }
     let red = stories::red().verdict();
-    let total = |verdict: Verdict| (verdict, red.counts[&verdict] + clean.counts[&verdict]);
+    let of = |document: &VerdictDocument, verdict| document.counts.get(&verdict).copied().unwrap_or(0);
+    let total = |verdict| of(&red, verdict) + of(&clean, verdict);
     Merged {
         schema: SCHEMA_MERGED.into(),
         tool_version: red.tool_version.clone(),
@@ -71,13 +70,32 @@ fn two_machines() -> Merged {
         sentence: "2 of 17 cases regressed on one of 2 machines: h100: memory/copy bandwidth 4.4 % worse, \
                    kernels/gemm time 2.9 % worse."
             .into(),
-        counts: Verdict::iter().map(total).collect(),
+        counts: Verdict::tally(total),
         groups: [("h100", red), ("a100", clean)]
             .map(|(label, verdict)| Group { label: label.into(), verdict })
             .into(),
         warnings: vec!["shard 2 of 3 of l4 is missing".into()],
         warning_codes: Vec::new(),
     }
+}
+
+/// One case is broken on base, another one on both sides.
+fn mended() -> stories::Story {
+    let mut story = stories::clean();
+    let broken = Outcome::Failed {
+        kind: FailureKind::ExitCode,
+        cause: "ended with exit code 1".into(),
+        advice: "run it by hand".into(),
+    };
+    for (record, cases) in [(&mut story.base, 2), (&mut story.head, 1)] {
+        record.comparison.as_mut().unwrap().rule.name = SequentialRule::for_cases(9).name;
+        for case in record.cases.iter_mut().take(cases) {
+            case.outcome = broken.clone();
+            case.processes.clear();
+            case.metrics.clear();
+        }
+    }
+    story
 }
 
 fn all() -> Vec<(&'static str, Merged, PublishContext)> {
@@ -88,6 +106,7 @@ fn all() -> Vec<(&'static str, Merged, PublishContext)> {
         ("all_green", single(stories::clean().verdict()), facts()),
         ("inconclusive", single(stories::open().verdict()), facts()),
         ("failed", gap("one_build_broken"), facts()),
+        ("mended", single(mended().verdict()), facts()),
         ("missing", gap("no_common_case"), facts()),
         ("incomparable", gap("another_machine"), facts()),
         ("nothing", gap("all_skipped"), facts()),

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use gbench_ci::compare::{Conclusion, VerdictDocument};
+use gbench_ci::compare::{Conclusion, Verdict, VerdictDocument, check_consistency};
 use gbench_ci::model::*;
 
 use crate::support::cli::ran;
@@ -46,6 +46,12 @@ fn broken_build() -> Outcome {
     }
 }
 
+fn by(story: &mut Story, rule: SequentialRuleName) {
+    for record in [&mut story.base, &mut story.head] {
+        record.comparison.as_mut().unwrap().rule.name = rule;
+    }
+}
+
 /// What is missing, what comes of it, and words that its sentence or warnings must hold.
 type Gap = (&'static str, fn(&mut Story), i32, Conclusion, &'static str);
 
@@ -84,7 +90,11 @@ const GAPS: [Gap; 12] = [
     ),
     (
         "base_build_broken",
-        |story| each(&mut story.base, &broken_build()),
+        // By the newest rule it is mended.
+        |story| {
+            each(&mut story.base, &broken_build());
+            by(story, SequentialRuleName::SeqE);
+        },
         4,
         Conclusion::Failed,
         "3 are invalid",
@@ -193,4 +203,62 @@ fn every_gap_among_the_fixtures_is_replayed_with_its_exit_code() {
         let kept: VerdictDocument = serde_json::from_str(&kept).unwrap();
         assert_eq!(kept.sentence, story.verdict().sentence, "{name}: run with UPDATE_FIXTURES=1");
     }
+}
+
+/// Three quiet cases, of which the first ones are broken on base and on head.
+fn broken(on_base: usize, on_head: usize) -> Story {
+    story_of(|story| {
+        for (record, cases) in [(&mut story.base, on_base), (&mut story.head, on_head)] {
+            let mut rest = record.cases.split_off(cases);
+            each(record, &broken_build());
+            record.cases.append(&mut rest);
+        }
+    })
+}
+
+fn story_of(change: impl FnOnce(&mut Story)) -> Story {
+    let mut story = whole();
+    change(&mut story);
+    story
+}
+
+#[test]
+fn b5_what_is_broken_on_base_and_measured_on_head_is_mended_and_passes() {
+    for (cases, unchanged) in [(1, 2), (3, 0)] {
+        let story = broken(cases, 0);
+        let document = story.verdict();
+        assert_eq!((document.exit_code, document.conclusion), (0, Conclusion::Pass), "{cases}");
+        let counts = [Verdict::Mended, Verdict::Unchanged].map(|verdict| document.counts[&verdict]);
+        assert_eq!(counts, [cases as u32, unchanged]);
+        assert!(document.sentence.contains("mended: s/case1"), "{}", document.sentence);
+        assert_eq!(check_consistency(&document), Ok(()));
+        let row = document.rows.iter().find(|row| row.verdict == Verdict::Mended).unwrap();
+        assert!(row.reason.contains("failed on base, measured on head: the build step"), "{}", row.reason);
+        // A record is judged by the rule that it names.
+        let mut before = story;
+        by(&mut before, SequentialRuleName::SeqE4);
+        assert_eq!(before.verdict().exit_code, 4);
+        assert_eq!(before.verdict().counts[&Verdict::Invalid], cases as u32);
+    }
+}
+
+#[test]
+fn b5_what_is_broken_on_both_sides_is_told_and_fails_nothing_unless_the_gate_says_so() {
+    let story = broken(1, 1);
+    let document = story.verdict();
+    assert_eq!((document.exit_code, document.conclusion), (0, Conclusion::Failed));
+    assert!(document.sentence.contains("1 is broken: s/case1"), "{}", document.sentence);
+    assert_eq!(check_consistency(&document), Ok(()));
+    let mut strict = story;
+    for record in [&mut strict.base, &mut strict.head] {
+        record.comparison.as_mut().unwrap().policy.broken_fails = true;
+    }
+    assert_eq!(strict.verdict().exit_code, 4);
+    // Nothing was compared, which is never green.
+    let document = broken(3, 3).verdict();
+    assert_eq!((document.exit_code, document.conclusion), (3, Conclusion::Failed));
+    assert!(document.sentence.starts_with("Nothing was compared; 3 are broken"), "{}", document.sentence);
+    // Broken on head alone: as ever.
+    let document = broken(0, 1).verdict();
+    assert_eq!((document.exit_code, document.counts[&Verdict::Invalid]), (4, 1));
 }

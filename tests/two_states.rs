@@ -6,7 +6,7 @@ use gbench_ci::model::*;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
-use crate::support::rounds::{Planned, sides, timed};
+use crate::support::rounds::{Planned, differences, sides, timed};
 
 const ROWS: usize = 20;
 /// The largest part of suites without a change that may be red.
@@ -62,16 +62,18 @@ fn is_red_at_any_look(records: &[RunRecord; 2]) -> bool {
 }
 
 const MEMORY: (&str, &str) = ("memory", "B");
+/// A unit that the gate has never heard of.
+const COUNT: (&str, &str) = ("started", "launches");
 
 /// 100 MB, in a part of the processes 150.
 fn memory(random: &mut Pcg64, part: f64) -> f64 {
     if random.random::<f64>() < part { 1.5e8 } else { 1e8 }
 }
 
-fn red_in_rounds(part: f64, suites: u64) -> usize {
+fn red_in_rounds(metric: (&str, &str), part: f64, suites: u64) -> usize {
     let red = |seed: &u64| {
         let mut random = Pcg64::seed_from_u64(*seed);
-        is_red_at_any_look(&records(MEMORY, 40, |_| memory(&mut random, part)))
+        is_red_at_any_look(&records(metric, 40, |_| memory(&mut random, part)))
     };
     (0..suites).filter(red).count()
 }
@@ -103,9 +105,13 @@ fn few_are_red(suites: u64) {
     // What chance alone makes of so few suites is no more than one.
     let most = (MAX_RED * suites as f64).max(1.0) as usize;
     for part in [0.5, 0.25, 0.1] {
-        let red = red_in_rounds(part, suites);
-        println!("memory in two states, {part} of the processes: {red} of {suites} suites red in rounds");
-        assert!(red <= most, "{red} of {suites}");
+        for metric in [MEMORY, COUNT] {
+            let red = red_in_rounds(metric, part, suites);
+            println!(
+                "{metric:?} in two states, {part} of the processes: {red} of {suites} suites red in rounds"
+            );
+            assert!(red <= most, "{metric:?}: {red} of {suites}");
+        }
         for files in [2, 3, 5] {
             let red = red_in_files(part, files, suites);
             println!(
@@ -139,4 +145,69 @@ fn r3_a_count_that_grows_by_one_in_every_process_is_red_within_seven() {
         assert!(is_red(&grown(7)), "{metric}: {}", grown(7).rows[0].reason);
         assert!(!is_red(&grown(3)), "{metric}");
     }
+}
+
+/// Suites whose figure grew from 8,697 to 9,800 in every process.
+fn grown(unit: &str, processes: usize, rule: SequentialRuleName) -> VerdictDocument {
+    let mut sides = records(("n", unit), processes, |side| if side == Side::Base { 8697.0 } else { 9800.0 });
+    for record in &mut sides {
+        record.comparison.as_mut().unwrap().rule.name = rule;
+    }
+    judged(&sides)
+}
+
+#[test]
+fn b4_whole_numbers_that_never_vary_are_counts_whatever_their_unit_is_called() {
+    let newest = SequentialRule::for_cases(ROWS).name;
+    for unit in ["launches", "words", "nodes", "allocs/op", "warps", ""] {
+        let document = grown(unit, 7, newest);
+        assert_eq!((document.exit_code, document.counts[&Verdict::Regressed]), (1, 20), "{unit}");
+        assert!(document.rows.iter().all(|row| row.counted), "{unit}");
+        // Under the suite's error rate, like every exact figure.
+        assert!(!is_red(&grown(unit, 4, newest)), "{unit}");
+        let mut files = records(("n", unit), 7, |side| if side == Side::Base { 8697.0 } else { 9800.0 });
+        files.iter_mut().for_each(|record| record.comparison = None);
+        assert_eq!(judged(&files).counts[&Verdict::Regressed], 20, "{unit}");
+        let same = records(("n", unit), 4, |_| 5.0);
+        assert_eq!(judged(&same).counts[&Verdict::Unchanged], 20, "{unit}");
+        // A record is judged by the rule that it names.
+        let before = grown(unit, 7, SequentialRuleName::SeqE4);
+        assert_eq!((before.exit_code, before.counts[&Verdict::Inconclusive]), (3, 20), "{unit}");
+    }
+}
+
+#[test]
+fn b4_whole_times_rates_and_fractions_are_rounded_figures_and_no_counts() {
+    let newest = SequentialRule::for_cases(ROWS).name;
+    for unit in ["ns", "ms", "GB/s", "tokens/s", "J", "W", "%"] {
+        let document = grown(unit, 8, newest);
+        assert!(document.rows.iter().all(|row| !row.counted), "{unit}");
+        assert_eq!(document.counts[&Verdict::Inconclusive], 20, "{unit}");
+    }
+    let halves = records(COUNT, 8, |_| 8697.5);
+    assert!(judged(&halves).rows.iter().all(|row| !row.counted));
+    // One process in which it is another number, and it is no count.
+    let mut process = 0;
+    let varies = records(COUNT, 8, |side| {
+        process += 1;
+        if side == Side::Base && process % 8 == 3 { 8698.0 } else { 8697.0 }
+    });
+    assert!(judged(&varies).rows.iter().all(|row| !row.counted));
+}
+
+#[test]
+fn b4_an_unchanged_count_does_not_stand_for_a_time_that_was_not_decided() {
+    let noisy = timed("s/c", &differences(3, 0.0, 0.06, 6));
+    let (mut base, mut head) = sides(&[noisy]);
+    for record in [&mut base, &mut head] {
+        let case = &mut record.cases[0];
+        let mut count = case.metrics[0].clone();
+        (count.name, count.unit, count.better) = ("started".into(), "launches".into(), Some(Better::Lower));
+        count.processes.iter_mut().for_each(|process| process.values = vec![12.0]);
+        case.metrics.push(count);
+    }
+    let document = judged(&[base, head]);
+    assert_eq!((document.counts[&Verdict::Unchanged], document.counts[&Verdict::Inconclusive]), (1, 1));
+    assert_eq!(document.exit_code, 3, "{}", document.sentence);
+    assert_eq!(check_consistency(&document), Ok(()));
 }

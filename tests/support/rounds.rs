@@ -46,6 +46,7 @@ pub fn comparison(cases: usize) -> Comparison {
         policy: ComparisonPolicy {
             inconclusive_fails: false,
             failed_fails: true,
+            broken_fails: false,
             threshold: None,
             match_key: Default::default(),
         },

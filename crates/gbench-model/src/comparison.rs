@@ -138,6 +138,10 @@ pub enum SequentialRuleName {
     #[serde(rename = "seq-e-4")]
     #[strum(to_string = "seq-e-4")]
     SeqE4,
+    /// Like `seq-e-4`; also takes whole numbers that never vary for counts, whatever their unit is called.
+    #[serde(rename = "seq-e-5")]
+    #[strum(to_string = "seq-e-5")]
+    SeqE5,
 }
 
 /// The rule of a comparison in rounds, and what it is asked to hold.
@@ -173,7 +177,7 @@ impl SequentialRule {
     pub fn for_cases(cases: usize) -> Self {
         // With fewer than four cases, pooling their variances does not help, so each needs another round.
         let screen_rounds = if cases < 4 { 4 } else { 3 };
-        let name = SequentialRuleName::SeqE4;
+        let name = SequentialRuleName::SeqE5;
         Self { name, alpha: 0.01, alpha_improved: 0.05, screen_rounds, most_rounds: 40, alpha_programs: 0.0 }
     }
 }
@@ -186,6 +190,9 @@ impl SequentialRule {
 pub struct ComparisonPolicy {
     pub inconclusive_fails: bool,
     pub failed_fails: bool,
+    /// Cases that are broken on both sides make the exit code 4.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub broken_fails: bool,
     /// From the command line; overrides every declared target.
     pub threshold: Option<f64>,
     /// Strictness by field of the match key, where it is not the usual one.

@@ -101,4 +101,4 @@ pub use settings::{Isolation, LayOver, Origin, SetBy, Setting, Settings, Shown};
 pub use text::near::near;
 pub use text::secret::{looks_secret, scrubbed, without_secrets};
 pub use text::{is_unseen, shell_word};
-pub use unit::{Better, convert, direction_of_unit, format_duration, is_counted, is_time};
+pub use unit::{Better, convert, direction_of_unit, format_duration, is_counted, is_time, may_count};

@@ -94,6 +94,17 @@ pub fn is_counted(unit: &str) -> bool {
     SIZES.contains(&unit) || COUNTS.contains(&unit)
 }
 
+/// True for a unit in which a whole number may be a count. Whole times, rates, energies and shares are rounded ones.
+pub fn may_count(unit: &str) -> bool {
+    const ROUNDED: [&str; 18] = [
+        "J", "mJ", "kJ", "Wh", "W", "mW", "kW", "V", "mV", "A", "mA", "C", "°C", "Hz", "MHz", "GHz", "%", "x",
+    ];
+    // Words, and not an amount per second.
+    const THINGS: [&str; 5] = ["steps", "loops", "groups", "warps", "maps"];
+    let rounded = is_time(unit) || direction_of_unit(unit) == Some(Better::Higher) || ROUNDED.contains(&unit);
+    !rounded || THINGS.contains(&unit)
+}
+
 /// `0.25` -> `250ms`, `90.0` -> `1m 30s`: the form in the suite file and in reports.
 pub fn format_duration(seconds: f64) -> String {
     let duration = std::time::Duration::from_millis((seconds.max(0.0) * 1e3).round() as u64);

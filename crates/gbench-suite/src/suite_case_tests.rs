@@ -47,7 +47,7 @@ pub(super) fn suite(given: &Given) -> String {
     let fresh = Suite::new("suite", suite.source.clone(), Vec::new());
     differing!(text, suite.gate, fresh.gate, Gate {
         alpha alpha_improved rounds budget controls interleaving sandbox writable watch lock_sm_clock lock_memory_clock inconclusive_fails
-        failed_fails sessions paths match_key
+        failed_fails broken_fails sessions paths match_key
     });
     differing!(text, suite.profile, fresh.profile, ProfileOptions { profilers metrics trace });
     for benchmark in &suite.benchmarks {

@@ -25,8 +25,10 @@ impl FailOn {
             Self::Failed => (&[Verdict::Invalid, Verdict::Missing], Conclusion::Failed, Exit::Failed),
             Self::None => return None,
         };
+        // A conclusion without such rows: nothing was compared. Cases that are broken on both sides are not a failure of head.
+        let concluded = (!counts.contains_key(&Verdict::Broken)).then_some(concluded);
         let has_row = verdicts.iter().any(|verdict| counts.get(verdict).is_some_and(|count| *count > 0));
-        (has_row || conclusion == concluded).then_some(exit)
+        (has_row || concluded == Some(conclusion)).then_some(exit)
     }
 }
 
@@ -60,14 +62,12 @@ pub(crate) fn decide(
 
 #[cfg(test)]
 mod tests {
-    use strum::IntoEnumIterator;
-
     use super::*;
 
     type Found = (Conclusion, BTreeMap<Verdict, u32>);
 
     fn document(conclusion: Conclusion, counts: &[(Verdict, u32)]) -> Found {
-        let mut all: BTreeMap<Verdict, u32> = Verdict::iter().map(|verdict| (verdict, 0)).collect();
+        let mut all = Verdict::tally(|_| 0);
         all.extend(counts.iter().copied());
         (conclusion, all)
     }
@@ -91,6 +91,7 @@ mod tests {
         let noisy = document(Conclusion::Inconclusive, &[(Verdict::Inconclusive, 1)]);
         let broken = document(Conclusion::Failed, &[(Verdict::Invalid, 1)]);
         let empty = document(Conclusion::Failed, &[]);
+        let both = document(Conclusion::Failed, &[(Verdict::Broken, 1), (Verdict::Unchanged, 5)]);
         let green = document(Conclusion::Pass, &[(Verdict::Unchanged, 5)]);
         for (listed, document, gate, expected) in [
             (&[Regression][..], &red, Exit::Regression, Exit::Regression),
@@ -104,6 +105,7 @@ mod tests {
             (&[Failed], &broken, Exit::Pass, Exit::Failed),
             (&[Failed], &empty, Exit::Failed, Exit::Failed),
             (&[Regression], &broken, Exit::Failed, Exit::Pass),
+            (&[Failed], &both, Exit::Pass, Exit::Pass),
             (&[Regression, Inconclusive, Failed], &green, Exit::Pass, Exit::Pass),
         ] {
             assert_eq!(decide(listed, document, gate), expected, "{listed:?}");

@@ -273,6 +273,7 @@ pub(crate) fn policy(gate: Option<&Gate>, threshold: Option<f64>) -> Policy {
         alpha: gate.alpha.value,
         inconclusive_fails: gate.inconclusive_fails.value,
         failed_fails: gate.failed_fails.value,
+        broken_fails: gate.broken_fails.value,
         doubt_fails: true,
         sessions: gate.sessions.value,
         threshold,

@@ -125,6 +125,7 @@ pub(crate) fn new_comparison(
         policy: ComparisonPolicy {
             inconclusive_fails: gate.inconclusive_fails.value,
             failed_fails: gate.failed_fails.value,
+            broken_fails: gate.broken_fails.value,
             threshold: None,
             match_key: match_key(gate),
         },

@@ -22,14 +22,17 @@ use crate::trend::TrendsDocument;
 const MOST_SERIES: usize = 20_000;
 
 /// Rules that a verdict may have been decided by.
-const RULES: [&str; 9] = [
+const RULES: [&str; 12] = [
+    "process-welch-holm-4",
     "process-welch-holm-3",
     "process-welch-holm-2",
+    "process-session-3",
     "process-session-2",
     "seq-e",
     "seq-e-2",
     "seq-e-3",
     "seq-e-4",
+    "seq-e-5",
     "process-welch-holm",
     "process-session",
 ];

@@ -56,7 +56,7 @@ pub fn calibrate(
     let pairs = pair(&inputs[0], &inputs[1])?;
     // The noise of a suite is that of its cases.
     let speedups = Speedups::default();
-    let prepared = prepare(&pairs, &speedups, &policy, false, true);
+    let prepared = prepare(&pairs, &speedups, &policy, false, &rule);
     let limits = rule.limits();
     let states = row_states(&prepared.evidence, &limits);
     let of_both = pairs.iter().filter_map(|pair| Some((pair.id, [pair.base?, pair.head?])));

@@ -4,6 +4,8 @@
 //! A location that is rounded may be off by half a step. Noise that is wider than a step averages this out, because the
 //! rounding then falls to either side alike (dithering); how much of a step is left is in [`left_of_a_step`].
 
+use gbench_model::may_count;
+
 use super::samples::{Evidence, MeasuredSide};
 
 /// Processes a side from which on the same figure over and over shows that they differ by less than its last digit.
@@ -174,6 +176,22 @@ pub(crate) fn centres_left_open(evidence: &Evidence, step: f64, unit: Unit) -> f
     base.add(&evidence.base.centres);
     head.add(&evidence.head.centres);
     left_open([&base, &head], step, unit)
+}
+
+/// True if each side gave one whole number in all samples of several processes: figures that are counted do, whatever their
+/// unit is called, and measured ones do not, unless they are rounded ([`may_count`]).
+pub(crate) fn are_counts(unit: &str, sides: [&MeasuredSide; 2]) -> bool {
+    /// Beyond it doubles have no fractions.
+    const LARGEST: f64 = 9_007_199_254_740_992.0;
+    let is_count = |side: &MeasuredSide| {
+        let first = side.centres[0];
+        let mut samples = side.processes.iter().flat_map(|process| process.samples);
+        side.processes.len() > 1
+            && first.fract() == 0.0
+            && first.abs() <= LARGEST
+            && samples.all(|value| *value == first)
+    };
+    may_count(unit) && sides.into_iter().all(is_count)
 }
 
 /// The one figure of each side, where neither side gave another. The last bits of time stamps are ignored.

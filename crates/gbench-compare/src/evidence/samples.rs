@@ -19,6 +19,8 @@ pub struct Evidence<'a> {
     pub unit: &'a str,
     /// A size or a count: where its processes agree, its value is known and not merely rounded.
     pub exact: bool,
+    /// It is exact because its figures are whole numbers that never vary.
+    pub is_count: bool,
     /// A figure of the device code that both sides ran: read from it, and no matter of processes.
     pub of_code: bool,
     /// Executions were counted by the harness of the case or by the gate: no noise of the machine reaches such a figure,

@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use strum::IntoEnumIterator;
 
 use crate::verdict::conclusion::most_severe;
 use crate::verdict::document::VerdictDocument;
@@ -114,5 +113,5 @@ pub(crate) fn most_severe_of(groups: &[Group], gaps: bool) -> (Conclusion, Exit)
 
 pub(crate) fn counts_of(groups: &[Group]) -> BTreeMap<Verdict, u32> {
     let total = |verdict| groups.iter().filter_map(|group| group.verdict.counts.get(&verdict)).sum();
-    Verdict::iter().map(|verdict| (verdict, total(verdict))).collect()
+    Verdict::tally(total)
 }

@@ -126,6 +126,7 @@ fn by_one_rule(one: &VerdictPart, other: &VerdictPart) -> Result<()> {
             }),
             Some(format!("inconclusive_fails is {}", method.inconclusive_fails)),
             Some(format!("failed_fails is {}", method.failed_fails)),
+            Some(format!("broken_fails is {}", method.broken_fails)),
         ]
     };
     let mut pairs = words(one).into_iter().zip(words(other)).filter_map(|(a, b)| a.zip(b));

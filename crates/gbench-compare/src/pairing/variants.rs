@@ -281,6 +281,7 @@ fn apart<'a>(
         unit: &metric.baseline.unit,
         // Not a gate: figures that never vary are taken as they are.
         exact: true,
+        is_count: false,
         of_code: false,
         counted: false,
         of_pair: true,

@@ -56,7 +56,7 @@ struct Known {
 
 impl Rule for ProcessSession<'_> {
     fn name(&self) -> &str {
-        "process-session-2"
+        "process-session-3"
     }
 
     fn alpha(&self) -> f64 {

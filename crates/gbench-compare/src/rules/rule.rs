@@ -10,7 +10,7 @@ use crate::wording::warning::Warning;
 
 /// Decides every row of a suite.
 pub trait Rule {
-    /// As the document names it: `process-welch-holm-3`.
+    /// As the document names it: `process-welch-holm-4`.
     fn name(&self) -> &str;
 
     /// Chance of any false red in the whole suite.
@@ -40,6 +40,12 @@ pub trait Rule {
     /// It looks at rounds, so that what cases that broke showed before counts for the prior, and `target` is what rows
     /// show as their threshold.
     fn over_rounds(&self) -> bool {
+        false
+    }
+
+    /// True of the rules before `seq-e-5`, whose kept verdicts stay: they know counts by their unit alone
+    /// ([`crate::evidence::quantized::are_counts`]), and a case that base breaks is invalid, whatever head makes of it.
+    fn precedes_seq_e_5(&self) -> bool {
         false
     }
 

@@ -42,7 +42,8 @@ use crate::wording::warning::Warning;
 /// | the machines differ in a strict field | 5 |
 /// | a row regressed | 1 |
 /// | a row is invalid or missing | 4, if `failed_fails` |
-/// | nothing was compared | 4 |
+/// | a case is broken on both sides | 4, if `broken_fails` |
+/// | nothing was compared, and nothing is mended | 3 if cases are broken on both sides and none failed otherwise, else 4 |
 /// | every compared row is inconclusive | 3 |
 /// | every compared row of a time, a rate or a count of instructions is inconclusive | 3 |
 /// | a row is inconclusive and the history too short to say more | 3 |
@@ -67,7 +68,7 @@ pub fn compare_sides(
 }
 
 /// [`compare`] with what stored records say of the past. Records that are not the two sides of a comparison in rounds are judged
-/// by `process-welch-holm-3` within one session, or where policy asks for no history; else by `process-session-2`.
+/// by `process-welch-holm-4` within one session, or where policy asks for no history; else by `process-session-3`.
 pub fn compare_with(
     history: &History,
     base: &SideInput,
@@ -144,7 +145,7 @@ pub fn compare_by(
         let same_run = base.record.run_id == head.record.run_id && base.record.ingested.is_none();
         let speedups =
             if rule.judges_pairs() { Speedups::of(&pairs, rule.over_rounds()) } else { Speedups::default() };
-        let mut prepared = prepare(&pairs, &speedups, policy, same_run, rule.over_rounds());
+        let mut prepared = prepare(&pairs, &speedups, policy, same_run, rule);
         let output = rule.judge(&prepared.evidence);
         rounds = output.rounds;
         warnings = output.warnings;
@@ -229,6 +230,7 @@ pub fn compare_by(
             tested,
             inconclusive_fails: policy.inconclusive_fails,
             failed_fails: policy.failed_fails,
+            broken_fails: policy.broken_fails,
             rounds,
             sessions: rule.sessions(),
             no_reference: policy.no_reference,

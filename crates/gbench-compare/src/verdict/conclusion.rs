@@ -3,8 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use strum::IntoEnumIterator;
-
 use gbench_model::{
     Better, Exit, SPEEDUP_UNIT, SequentialRuleName, direction_of_unit, error_of_result, is_counted, is_time,
 };
@@ -20,6 +18,8 @@ use crate::wording::reason::Reason;
 pub(crate) struct FailurePolicy {
     pub inconclusive_fails: bool,
     pub failed_fails: bool,
+    /// So do cases that are broken on both sides.
+    pub broken_fails: bool,
     /// A row that is probably worse, impossible or far noisier than base is never passed over, nor that no time was
     /// decided. Not so under the rule `seq-e`, whose stored verdicts keep their exit code.
     pub doubt_fails: bool,
@@ -32,6 +32,7 @@ impl From<&Policy> for FailurePolicy {
         Self {
             inconclusive_fails: policy.inconclusive_fails,
             failed_fails: policy.failed_fails,
+            broken_fails: policy.broken_fails,
             doubt_fails: policy.doubt_fails,
             no_reference: policy.no_reference.is_some(),
         }
@@ -43,6 +44,7 @@ impl From<&Method> for FailurePolicy {
         Self {
             inconclusive_fails: method.inconclusive_fails,
             failed_fails: method.failed_fails,
+            broken_fails: method.broken_fails,
             doubt_fails: method.rule != SequentialRuleName::SeqE.into_str(),
             no_reference: method.no_reference.is_some(),
         }
@@ -60,7 +62,9 @@ pub(crate) fn conclude(
     let any = |verdict| rows.iter().any(|row| row.verdict == verdict);
     let compared = rows.iter().filter(|row| was_compared(row)).count();
     let doubtful = rows.iter().filter(|row| row.verdict == Verdict::Inconclusive).count();
-    let gaps = any(Verdict::Invalid) || any(Verdict::Missing);
+    let failed = any(Verdict::Invalid) || any(Verdict::Missing);
+    let broken = any(Verdict::Broken);
+    let nothing_compared = compared == 0 && !any(Verdict::Mended);
     let doubt_fails = doubtful > 0
         && (failure_policy.inconclusive_fails
             || in_the_dark
@@ -69,9 +73,12 @@ pub(crate) fn conclude(
     let of_doubt = if doubt_fails { Exit::Inconclusive } else { Exit::Pass };
     let (mut conclusion, mut exit) = if any(Verdict::Regressed) {
         (Conclusion::Regressed, Exit::Regression)
-    } else if compared == 0 || gaps && failure_policy.failed_fails {
+    } else if failed && failure_policy.failed_fails || broken && failure_policy.broken_fails {
         (Conclusion::Failed, Exit::Failed)
-    } else if gaps {
+    } else if nothing_compared {
+        // Never green, but what was broken before is not a failure of this change.
+        (Conclusion::Failed, if broken && !failed { Exit::Inconclusive } else { Exit::Failed })
+    } else if failed || broken {
         (Conclusion::Failed, of_doubt)
     } else if doubtful > 0 {
         (Conclusion::Inconclusive, of_doubt)
@@ -126,12 +133,13 @@ pub(crate) fn no_time_decided(rows: &[Row]) -> bool {
     !compared.is_empty() && compared.iter().all(|row| row.verdict == Verdict::Inconclusive)
 }
 
-/// True if a row shows the speed of head: a time, a rate, or another figure of the work except a size, an energy and an
-/// error of its result. The speedup of a pair is not a speed of head.
+/// True if a row shows the speed of head: a time, a rate, or another figure of the work except a size, a count, an energy and
+/// an error of its result. The speedup of a pair is not a speed of head.
 pub fn is_speed(row: &Row) -> bool {
     let is_size = is_counted(&row.unit) || direction_of_unit(&row.unit) == Some(Better::Lower);
     (is_time(&row.unit) || !is_size)
         && row.unit != SPEEDUP_UNIT
+        && !row.counted
         && !row.metric.is_empty()
         && error_of_result(&row.metric).is_none()
 }
@@ -151,10 +159,9 @@ pub(crate) fn severity(conclusion: Conclusion) -> u8 {
     }
 }
 
-/// Verdict to number of rows, every verdict present.
+/// Verdict to number of rows; see [`Verdict::tally`].
 pub(crate) fn counts(rows: &[Row]) -> BTreeMap<Verdict, u32> {
-    let count = |verdict| rows.iter().filter(|row| row.verdict == verdict).count() as u32;
-    Verdict::iter().map(|verdict| (verdict, count(verdict))).collect()
+    Verdict::tally(|verdict| rows.iter().filter(|row| row.verdict == verdict).count() as u32)
 }
 
 /// By verdict, then the larger change first, then by identity.

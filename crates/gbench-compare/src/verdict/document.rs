@@ -149,7 +149,7 @@ pub struct SideSummary {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Method {
-    /// `seq-e-4`, `process-welch-holm-3`: see docs/statistics.md.
+    /// `seq-e-5`, `process-welch-holm-4`: see docs/statistics.md.
     pub rule: String,
     /// Chance of any false red or green in the whole suite.
     pub alpha: f64,
@@ -157,6 +157,9 @@ pub struct Method {
     pub tested: u32,
     pub inconclusive_fails: bool,
     pub failed_fails: bool,
+    /// Cases that are broken on both sides make the exit code 4.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub broken_fails: bool,
     /// Present where the sides were measured in rounds.
     pub rounds: Option<RoundsMethod>,
     /// Present where the two sides are of different sessions, and the rule asks the past how much those differ.
@@ -224,7 +227,8 @@ pub struct RoundsMethod {
 impl Method {
     /// Rounds of the screen are evidence, and all rows share `alpha`; so from `seq-e-3` on.
     pub fn counts_all_rounds(&self) -> bool {
-        [SequentialRuleName::SeqE3, SequentialRuleName::SeqE4].iter().any(|rule| self.rule == rule.into_str())
+        use SequentialRuleName::{SeqE3, SeqE4, SeqE5};
+        [SeqE3, SeqE4, SeqE5].iter().any(|rule| self.rule == rule.into_str())
     }
 }
 
@@ -307,6 +311,10 @@ pub struct Row {
     pub margin: Option<f64>,
     /// Present where the row was decided over rounds.
     pub sequence: Option<Sequence>,
+    /// Every sample of a side is the same whole number: a count, which shows no time. Absent where its unit or its declaration
+    /// already says that it is exact.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub counted: bool,
     /// Of executed instructions that changed: the verdict of the same case's time, which they do not stand for.
     pub time_verdict: Option<Verdict>,
     /// For a GPU's time that is red or open, where the clocks were not locked: the verdict on its cycles by the same

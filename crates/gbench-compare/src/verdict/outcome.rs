@@ -1,8 +1,11 @@
 //! Results of a row, and of the comparison as a whole.
 
+use std::collections::BTreeMap;
+
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use strum::IntoEnumIterator;
 
 use gbench_stats::seq_e::Status;
 
@@ -15,7 +18,7 @@ pub enum Conclusion {
     /// Everything was compared and nothing regressed.
     Pass,
     Regressed,
-    /// At least one case failed, is invalid or is missing; or nothing was compared.
+    /// At least one case failed, is invalid, missing or broken on both sides; or nothing was compared.
     Failed,
     /// Nothing regressed, and some or all of it could not be decided.
     Inconclusive,
@@ -35,9 +38,24 @@ pub enum Verdict {
     Invalid,
     Missing,
     Inconclusive,
+    /// Broken on both sides: not a failure of this change.
+    Broken,
     Improved,
+    /// Broken on base and measured on head.
+    Mended,
     New,
     Unchanged,
+}
+
+impl Verdict {
+    /// The number of rows of each verdict. Documents of earlier versions lack `broken` and `mended`, which are listed only
+    /// where there are any.
+    pub fn tally(number: impl Fn(Self) -> u32) -> BTreeMap<Self, u32> {
+        let numbers = Self::iter().map(|verdict| (verdict, number(verdict)));
+        numbers
+            .filter(|(verdict, rows)| *rows > 0 || !matches!(verdict, Self::Broken | Self::Mended))
+            .collect()
+    }
 }
 
 impl From<Status> for Verdict {

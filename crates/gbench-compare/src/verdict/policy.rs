@@ -41,6 +41,8 @@ pub struct Policy {
     pub inconclusive_fails: bool,
     /// Missing, failed or invalid rows make the exit code 4.
     pub failed_fails: bool,
+    /// Cases that are broken on both sides make the exit code 4.
+    pub broken_fails: bool,
     /// A row that is probably worse, or whose change is impossible, makes the exit code 3, and so does that no time was
     /// decided.
     pub doubt_fails: bool,
@@ -63,6 +65,7 @@ impl Default for Policy {
             alpha: 0.05,
             inconclusive_fails: false,
             failed_fails: true,
+            broken_fails: false,
             doubt_fails: true,
             sessions: 4,
             threshold: None,
@@ -88,6 +91,7 @@ impl Policy {
             alpha: comparison.rule.alpha,
             inconclusive_fails: policy.inconclusive_fails,
             failed_fails: policy.failed_fails,
+            broken_fails: policy.broken_fails,
             doubt_fails: comparison.rule.name != SequentialRuleName::SeqE,
             sessions: Policy::default().sessions,
             threshold: policy.threshold,

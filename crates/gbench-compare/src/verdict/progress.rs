@@ -42,7 +42,7 @@ pub fn case_progress(
 ) -> Result<Vec<CaseProgress>> {
     let pairs = pair(base, head)?;
     let speedups = if rule.pairs { Speedups::of(&pairs, true) } else { Speedups::default() };
-    let prepared = prepare(&pairs, &speedups, policy, false, true);
+    let prepared = prepare(&pairs, &speedups, policy, false, rule);
     let output = rule.judge(&prepared.evidence);
     let of_red = |program: &ProgramDecision| &prepared.evidence[program.likeliest].case.benchmark;
     let red_programs: Vec<_> = output.programs.iter().map(of_red).collect();

@@ -10,6 +10,7 @@ use gbench_model::{
 use super::document::{Change, Row};
 use super::outcome::Verdict;
 use super::policy::Policy;
+use crate::evidence::quantized::are_counts;
 use crate::evidence::samples::RowLimits;
 use crate::evidence::samples::{Evidence, MeasuredSide, Unusable, case_side, is_instructions, only_stated};
 use crate::evidence::throttling;
@@ -17,6 +18,7 @@ use crate::pairing::cases::{NearMatch, PairedCase, loosely, near_match};
 use crate::pairing::settings::other_settings;
 use crate::pairing::speedups::Speedups;
 use crate::pairing::variants::PairMembers;
+use crate::rules::rule::Rule;
 use crate::wording::advice::Advice;
 use crate::wording::reason::Reason;
 
@@ -39,15 +41,16 @@ pub(crate) struct PreparedRows<'a> {
     pub members: HashMap<usize, PairMembers<'a>>,
 }
 
-/// Sorts pairs into rows. `same_run`: both records carry one run id. `in_rounds`: a rule over rounds will decide, for
-/// which also cases that did not end well count: for the prior and the number of comparisons, without a row.
+/// Sorts pairs into rows. `same_run`: both records carry one run id. `rule`: will decide; if over rounds, also cases that did
+/// not end well count: for the prior and the number of comparisons, without a row.
 pub(crate) fn prepare<'a>(
     pairs: &[PairedCase<'a>],
     speedups: &'a Speedups,
     policy: &Policy,
     same_run: bool,
-    in_rounds: bool,
+    rule: &dyn Rule,
 ) -> PreparedRows<'a> {
+    let in_rounds = rule.over_rounds();
     let only_base = pairs.iter().filter(|pair| pair.head.is_none()).map(|pair| pair.id);
     let only_head = pairs.iter().filter(|pair| pair.base.is_none()).map(|pair| pair.id);
     let unmatched = (loosely(only_base), loosely(only_head));
@@ -56,6 +59,7 @@ pub(crate) fn prepare<'a>(
         policy,
         same_run,
         in_rounds,
+        precedes_seq_e_5: rule.precedes_seq_e_5(),
         of_pairs: false,
         scratch: Vec::new(),
     };
@@ -78,6 +82,7 @@ struct RowBuilder<'a, 'p> {
     policy: &'p Policy,
     same_run: bool,
     in_rounds: bool,
+    precedes_seq_e_5: bool,
     of_pairs: bool,
     scratch: Vec<f64>,
 }
@@ -108,7 +113,8 @@ impl<'a> RowBuilder<'a, '_> {
             (Some(base), Some(head)) if base.outcome.is_failure() && head.outcome.is_failure() => {
                 let [(base_outcome, base_cause), (head_outcome, head_cause)] = [base, head].map(said);
                 let reason = Reason::FailedOnBothSides { base_outcome, base_cause, head_outcome, head_cause };
-                (Verdict::Invalid, reason, of_outcome(head))
+                let verdict = if self.precedes_seq_e_5 { Verdict::Invalid } else { Verdict::Broken };
+                (verdict, reason, of_outcome(head))
             }
             (_, Some(head)) if head.outcome.is_failure() => {
                 let (outcome, cause) = said(head);
@@ -120,8 +126,11 @@ impl<'a> RowBuilder<'a, '_> {
             }
             (Some(base), Some(head)) if head.outcome.is_measured() => {
                 let (outcome, cause) = said(base);
-                if self.in_rounds && base.outcome.is_failure() {
-                    // Both were measured side by side: what broke there hides what the change does here.
+                let never_ran = base.processes.iter().all(|process| !process.outcome.is_measured());
+                if base.outcome.is_failure() && never_ran && !self.precedes_seq_e_5 {
+                    (Verdict::Mended, Reason::MendedOnHead { outcome, cause }, Some(self.of_new()))
+                } else if self.in_rounds && base.outcome.is_failure() {
+                    // It ran there at first: what broke later hides what the change does here.
                     (Verdict::Invalid, Reason::FailedOnBase { outcome, cause }, of_outcome(base))
                 } else {
                     let reason = Reason::NotMeasuredOnBase { outcome, cause };
@@ -215,11 +224,17 @@ impl<'a> RowBuilder<'a, '_> {
         let declared = self.declared(base.0, head);
         let metric = head.1;
         let settings = if self.in_rounds { base.0 } else { head.0 };
+        let exact = declared.and_then(|declared| declared.exact).or(is_counted(&metric.unit).then_some(true));
+        let is_count = !self.precedes_seq_e_5
+            && exact.is_none()
+            && declared.and_then(|declared| declared.absolute) != Some(true)
+            && are_counts(&metric.unit, [&base_values, &head_values]);
         Evidence {
             case,
             metric: &metric.name,
             unit: &metric.unit,
-            exact: is_exact(declared, metric),
+            exact: exact.unwrap_or(is_count),
+            is_count,
             of_code: [base, head].iter().all(|(case, metric)| is_of_code(case, metric)),
             counted: [base, head].iter().all(|(case, metric)| is_instructions(&case.id, &metric.unit)),
             of_pair: self.of_pairs,
@@ -392,6 +407,7 @@ impl<'a> RowBuilder<'a, '_> {
         } else {
             of_margin().filter(|share| share.is_finite()).unwrap_or(0.0).max(row.threshold)
         };
+        row.counted = evidence.is_count;
         row.margin = evidence.limits.margin.filter(|_| evidence.limits.absolute);
         self.prepared.open.push(Some(self.prepared.rows.len()));
         self.prepared.evidence.push(evidence);
@@ -414,11 +430,6 @@ fn is_of_code(case: &CaseRecord, metric: &Metric) -> bool {
         && CODE_FIGURES.iter().any(|(name, ..)| *name == metric.name)
 }
 
-/// Its value is known and not merely rounded: by declaration, else by its unit.
-fn is_exact(declared: Option<&MetricDeclaration>, metric: &Metric) -> bool {
-    declared.and_then(|declared| declared.exact).unwrap_or_else(|| is_counted(&metric.unit))
-}
-
 fn undecided(case: &CaseId, metric: &str, unit: &str, threshold: f64) -> Row {
     Row {
         case: case.clone(),
@@ -436,6 +447,7 @@ fn undecided(case: &CaseId, metric: &str, unit: &str, threshold: f64) -> Row {
         threshold,
         margin: None,
         sequence: None,
+        counted: false,
         time_verdict: None,
         in_cycles: None,
         pair: None,

@@ -80,7 +80,7 @@ pub fn decision_traces(
 ) -> Result<Vec<DecisionTrace>> {
     let pairs = pair(base, head)?;
     let speedups = if rule.pairs { Speedups::of(&pairs, true) } else { Speedups::default() };
-    let prepared = prepare(&pairs, &speedups, policy, false, true);
+    let prepared = prepare(&pairs, &speedups, policy, false, rule);
     let limits = rule.limits();
     let states = row_states(&prepared.evidence, &limits);
     let (screen, results) = results(&states, &limits);

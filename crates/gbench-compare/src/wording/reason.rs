@@ -375,6 +375,9 @@ pub enum Reason {
     /// Base was measured, and head was skipped or never started.
     #[display("{outcome} on head, measured on base: {cause}")]
     NotMeasuredOnHead { outcome: String, cause: String },
+    /// Base failed in every process, and head was measured: the change mends it.
+    #[display("{outcome} on base, measured on head: {cause}")]
+    MendedOnHead { outcome: String, cause: String },
     /// Base failed in the rounds of the comparison.
     #[display("{outcome} on base, so that there is nothing to hold head to: {cause}")]
     FailedOnBase { outcome: String, cause: String },

@@ -36,7 +36,11 @@ pub(crate) fn of_verdict(document: &VerdictDocument, gaps: &[String]) -> String 
 fn of_rows(conclusion: Conclusion, rows: &[Row], differences: &[Difference]) -> String {
     let compared = rows.iter().filter(|row| was_compared(row)).count();
     let compared_rows = count(compared, "compared row");
-    let gaps = || rest(rows, &[Verdict::Invalid, Verdict::Missing, Verdict::Inconclusive]);
+    let gaps = || {
+        let verdicts =
+            [Verdict::Invalid, Verdict::Missing, Verdict::Inconclusive, Verdict::Broken, Verdict::Mended];
+        rest(rows, &verdicts)
+    };
     match conclusion {
         Conclusion::Incomparable => incomparable(differences),
         Conclusion::Regressed => {
@@ -61,8 +65,12 @@ fn of_rows(conclusion: Conclusion, rows: &[Row], differences: &[Difference]) -> 
         _ if rows.is_empty() => {
             "Nothing was compared: neither side holds a measurement that can be judged.".into()
         }
+        Conclusion::Pass if compared == 0 => {
+            format!("Nothing to compare head with{}.", rest(rows, &[Verdict::Mended, Verdict::New]))
+        }
         _ if compared == 0 => {
-            let verdicts = [Verdict::Invalid, Verdict::Missing, Verdict::New];
+            let verdicts =
+                [Verdict::Invalid, Verdict::Missing, Verdict::Broken, Verdict::Mended, Verdict::New];
             format!("Nothing was compared{}.", rest(rows, &verdicts))
         }
         Conclusion::Failed => match probably_worse(rows).or_else(|| noisier(rows)) {
@@ -106,7 +114,7 @@ fn of_rows(conclusion: Conclusion, rows: &[Row], differences: &[Difference]) -> 
                 improved if improved == compared => "improved",
                 _ => "unchanged or improved",
             };
-            let new = rest(rows, &[Verdict::New]);
+            let new = rest(rows, &[Verdict::Mended, Verdict::New]);
             format!("Nothing regressed: {compared} of {compared_rows} {} {what}{new}.", are(compared))
         }
     }
@@ -132,14 +140,10 @@ fn incomparable(differences: &[Difference]) -> String {
     )
 }
 
-/// `Not proven, but probably worse: a time 50 % worse (30 % to 70 %)`: the rows without a decision whose whole range lies
-/// on the worse side. `None` if there is no such row.
+/// `Not proven, but probably worse: a time 50 % worse (30 % to 70 %)`: the rows that change the exit code for this reason.
+/// `None` if there is no such row.
 fn probably_worse(rows: &[Row]) -> Option<String> {
-    let worse = |row: &&Row| {
-        let leans = row.change.as_ref().is_some_and(|change| change.low > 0.0);
-        is_probably_worse(row) || row.verdict == Verdict::Inconclusive && leans
-    };
-    let names: Vec<String> = rows.iter().filter(worse).map(with_change).collect();
+    let names: Vec<String> = rows.iter().filter(|row| is_probably_worse(row)).map(with_change).collect();
     (!names.is_empty()).then(|| format!("Not proven, but probably worse: {}", list(&names, MAX_NAMED)))
 }
 

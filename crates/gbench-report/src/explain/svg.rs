@@ -59,8 +59,8 @@ pub fn render(explained: &Explained) -> String {
 fn class_of(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Regressed | Verdict::Invalid | Verdict::Missing => "head regressed",
-        Verdict::Improved | Verdict::Unchanged | Verdict::New => "head unchanged",
-        Verdict::Inconclusive => "head inconclusive",
+        Verdict::Improved | Verdict::Unchanged | Verdict::Mended | Verdict::New => "head unchanged",
+        Verdict::Inconclusive | Verdict::Broken => "head inconclusive",
     }
 }
 

@@ -56,7 +56,9 @@ impl CheckState {
             let count = |verdict| merged.counts.get(verdict).copied().unwrap_or(0);
             verdicts.iter().any(|verdict| fails(*verdict) && count(verdict) > 0)
         };
-        let nothing_compared = merged.conclusion == Conclusion::Failed && fails(Verdict::Invalid);
+        let is_broken = merged.counts.contains_key(&Verdict::Broken);
+        let nothing_compared =
+            merged.conclusion == Conclusion::Failed && fails(Verdict::Invalid) && !is_broken;
         match (context.fail_on.is_empty(), merged.conclusion) {
             (_, Conclusion::Pass) if merged.exit_code == pass => CheckState::Success,
             (false, _)

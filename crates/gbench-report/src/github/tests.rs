@@ -149,7 +149,7 @@ fn b2_five_hundred_cases_with_long_names_of_which_none_changed() {
 
 #[test]
 fn b2_five_hundred_cases_with_long_names_and_some_of_each_verdict() {
-    let verdict = |index: usize| Verdict::VARIANTS[index % 7];
+    let verdict = |index: usize| Verdict::VARIANTS[index % Verdict::VARIANTS.len()];
     let merged = Merged::single("", of_rows(long(500, verdict), Conclusion::Regressed, 1));
     let comment = comment_of(&merged);
     // All failed rows stay; improved and new rows are dropped first.

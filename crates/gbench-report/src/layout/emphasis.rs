@@ -44,8 +44,8 @@ impl From<Verdict> for Emphasis {
     fn from(verdict: Verdict) -> Self {
         match verdict {
             Verdict::Regressed | Verdict::Invalid | Verdict::Missing => Emphasis::Bad,
-            Verdict::Inconclusive => Emphasis::Doubt,
-            Verdict::Improved | Verdict::Unchanged => Emphasis::Good,
+            Verdict::Inconclusive | Verdict::Broken => Emphasis::Doubt,
+            Verdict::Improved | Verdict::Mended | Verdict::Unchanged => Emphasis::Good,
             Verdict::New => Emphasis::Plain,
         }
     }

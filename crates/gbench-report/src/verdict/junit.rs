@@ -1,6 +1,6 @@
 //! A verdict for the test views of CI systems. One test case per row: regressed is a failure; invalid and missing are
-//! errors; inconclusive is skipped with its reason, or a failure if policy requires a decision; everything else passes. A
-//! comparison of nothing is a separate error, since a view without test cases passes.
+//! errors; inconclusive, and broken on both sides, are skipped with their reason, or fail if policy says so; everything else
+//! passes. A comparison of nothing is a separate error, since a view without test cases passes.
 
 use quick_junit::NonSuccessKind::{Error, Failure};
 use quick_junit::{TestCase, TestCaseStatus};
@@ -8,13 +8,11 @@ use quick_junit::{TestCase, TestCaseStatus};
 use super::view::{RowView, VerdictView};
 use crate::layout::escape::visible;
 use crate::layout::junit::{non_success, skipped};
-use gbench_compare::Verdict;
+use gbench_compare::{Method, Verdict};
 
 /// Test cases with the names of their suites, at least one.
 pub(super) fn cases(view: &VerdictView) -> Vec<(String, TestCase)> {
-    let of = |line: &RowView| {
-        (line.row.case.benchmark.suite().to_owned(), case(line, view.document.method.inconclusive_fails))
-    };
+    let of = |line: &RowView| (line.row.case.benchmark.suite().to_owned(), case(line, &view.document.method));
     let mut cases: Vec<_> = view.lines().map(of).collect();
     if cases.is_empty() {
         let status = non_success(Error, &view.document.sentence, "nothing-compared");
@@ -23,15 +21,16 @@ pub(super) fn cases(view: &VerdictView) -> Vec<(String, TestCase)> {
     cases
 }
 
-fn case(line: &RowView, inconclusive_fails: bool) -> TestCase {
+fn case(line: &RowView, method: &Method) -> TestCase {
     let row = line.row;
     let word = row.verdict.into_str();
     let message = message(line);
     let status = match row.verdict {
-        Verdict::Inconclusive if !inconclusive_fails => skipped(&message),
+        Verdict::Inconclusive if !method.inconclusive_fails => skipped(&message),
+        Verdict::Broken if !method.broken_fails => skipped(&message),
         Verdict::Regressed | Verdict::Inconclusive => non_success(Failure, &message, word),
-        Verdict::Invalid | Verdict::Missing => non_success(Error, &message, word),
-        Verdict::Improved | Verdict::New | Verdict::Unchanged => TestCaseStatus::success(),
+        Verdict::Invalid | Verdict::Missing | Verdict::Broken => non_success(Error, &message, word),
+        Verdict::Improved | Verdict::Mended | Verdict::New | Verdict::Unchanged => TestCaseStatus::success(),
     };
     let passed = matches!(status, TestCaseStatus::Success { .. });
     let mut case = TestCase::new(visible(&line.title()), status);

@@ -203,7 +203,7 @@ pub(crate) fn suites(view: &VerdictView) -> String {
             count(Verdict::Unchanged),
             count(Verdict::Inconclusive),
             suite.failed().to_string(),
-            count(Verdict::New),
+            (suite.count(Verdict::Mended) + suite.count(Verdict::New)).to_string(),
             times(|speed| speed.geometric_mean),
             times(|speed| speed.worst.0),
             times(|speed| speed.best.0),

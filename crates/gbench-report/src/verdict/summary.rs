@@ -48,9 +48,9 @@ impl SuiteSummary {
         self.counts.values().sum()
     }
 
-    /// Invalid or missing.
+    /// Invalid, missing, or broken on both sides.
     pub(crate) fn failed(&self) -> u32 {
-        self.count(Verdict::Invalid) + self.count(Verdict::Missing)
+        [Verdict::Invalid, Verdict::Missing, Verdict::Broken].map(|verdict| self.count(verdict)).iter().sum()
     }
 
     pub(crate) fn conclusion(&self) -> Conclusion {

@@ -117,6 +117,8 @@ options! {
             then "rule";
         file inconclusive_fails as "inconclusive": bool = false, fails, |it| shown_policy(*it);
         file failed_fails as "failed": bool = true, fails, |it| shown_policy(*it);
+        /// Of cases that are broken on both sides.
+        file broken_fails as "broken": bool = false, fails, |it| shown_policy(*it);
         /// Stored sessions that a comparison of different runs needs to be green; 0: none.
         flag("--sessions") sessions: u32 = 4, |item| item.number_of(0..=1000);
         /// Files of the repository that the suite measures, as globs from its root.

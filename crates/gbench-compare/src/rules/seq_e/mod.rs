@@ -1,4 +1,4 @@
-//! The rules `seq-e`, `seq-e-2`, `seq-e-3` and `seq-e-4`: a screen over the whole suite, then e-processes over fresh
+//! The rules `seq-e`, `seq-e-2`, `seq-e-3`, `seq-e-4` and `seq-e-5`: a screen over the whole suite, then e-processes over fresh
 //! rounds of the candidates. A record names its rule, and is always judged by it.
 //!
 //! [`gbench_stats::seq_e`] has the arithmetic and its proof; here are the reasons, and the validity checks, which can
@@ -123,7 +123,9 @@ pub fn limits_of(rule: &SequentialRule) -> SequentialLimits {
         version: match rule.name {
             SequentialRuleName::SeqE => Version::One,
             SequentialRuleName::SeqE2 => Version::Two,
-            SequentialRuleName::SeqE3 | SequentialRuleName::SeqE4 => Version::Three,
+            SequentialRuleName::SeqE3 | SequentialRuleName::SeqE4 | SequentialRuleName::SeqE5 => {
+                Version::Three
+            }
         },
         alpha: rule.alpha - rule.alpha_programs,
         alpha_improved: rule.alpha_improved,
@@ -148,6 +150,10 @@ impl Rule for SeqE {
 
     fn believes_any_change(&self) -> bool {
         self.rule.name == SequentialRuleName::SeqE
+    }
+
+    fn precedes_seq_e_5(&self) -> bool {
+        self.rule.name < SequentialRuleName::SeqE5
     }
 
     fn judges_pairs(&self) -> bool {

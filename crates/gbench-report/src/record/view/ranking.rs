@@ -88,6 +88,7 @@ impl Measure<'_> {
                 unit: self.unit,
                 // A ranking is not a gate: figures that never vary are ranked as they are.
                 exact: true,
+                is_count: false,
                 of_code: false,
                 counted: false,
                 of_pair: false,
