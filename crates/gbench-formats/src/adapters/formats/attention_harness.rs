@@ -3,7 +3,7 @@
 //!
 //! `{kernel_name, timestamp, config, metrics: {mean_time_ms, median_time_ms, std_dev_ms, ..., iterations,
 //! throughput_gflops, bandwidth_gb_s, occupancy_percent}, environment, parameters}`. A kernel with `passed: false` has
-//! failed. Its efficiency can exceed 100 %, and is marked then.
+//! failed.
 
 use super::interface::prelude::*;
 use super::readers::time_statistics::{read_times, statistic};
@@ -107,9 +107,6 @@ fn add_shown(fields: &Fields, part: &str, reading: &mut Reading) -> Result<(), R
             None => (format!("{part}.{key}"), if key.ends_with("percent") { "%" } else { "" }),
         };
         let value = fields.number_of(key, value)?;
-        if key.contains("efficiency") && value > 100.0 {
-            reading.metadata.insert("suspect".into(), format!("`{key}` is above 100 %").into());
-        }
         summarised(reading, &name, unit, alone(value)).judged = false;
     }
     Ok(())

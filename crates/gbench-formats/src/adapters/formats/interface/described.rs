@@ -9,7 +9,7 @@ use super::format::{DeclaredFormat, FormatAbout, ResultFile, ResultFormat, RunRe
 use crate::adapters::formats::readers::table::{CsvTable, number, param};
 use crate::adapters::formats::readers::values::param_of;
 use crate::adapters::interface::adapter::{Reading, Reads};
-use crate::adapters::interface::case::{failed, named};
+use crate::adapters::interface::case::{fail, failed, named};
 use crate::adapters::interface::output::ReadError;
 use gbench_model::{Better, ParamValue, Params};
 
@@ -105,21 +105,12 @@ impl Described {
             for (index, row) in rows.into_iter().enumerate() {
                 let place = format!("document {count}, row {}", index + 1);
                 let field = |name: &str| json_field(row, name);
-                if let Some(mut reading) =
-                    self.row(&field, &|name| row.get(name).is_some_and(Value::is_null), &|what| {
-                        file.at(place.clone(), what)
-                    })?
-                {
-                    let nothing = self
-                        .metrics
-                        .iter()
-                        .find(|it| !it.optional && row.get(&it.field).is_some_and(Value::is_null));
-                    let nothing = nothing.map(|it| format!("`{}` is null", it.field));
-                    if let Some(message) = row.as_object().and_then(failed_row).or(nothing) {
-                        reading.end = failed(message);
-                    }
-                    readings.push(reading);
-                }
+                let blank = |name: &str| row.get(name)?.is_null().then(|| format!("`{name}` is null"));
+                let read = self.row(&field, &blank, &|what| file.at(place.clone(), what))?;
+                readings.extend(read.map(|reading| match row.as_object().and_then(failed_row) {
+                    Some(message) => reading.with_end(failed(message)),
+                    None => reading,
+                }));
             }
         }
         Ok(readings)
@@ -143,18 +134,21 @@ impl Described {
                     _ => Field { values: Vec::new(), param: Some(param(cell)), text: cell.clone() },
                 })
             };
-            if let Some(reading) = self.row(&field, &|_| false, &|what| file.line(row.line, what))? {
-                readings.push(reading);
-            }
+            let blank = |name: &str| {
+                let is_empty = row.cells.get(table.column(name)?)?.is_empty();
+                is_empty.then(|| format!("the cell of `{name}` in line {} is empty", row.line))
+            };
+            readings.extend(self.row(&field, &blank, &|what| file.line(row.line, what))?);
         }
         Ok(readings)
     }
 
-    /// One row; `None` if the conditions exclude it.
+    /// One row; `None` if the conditions exclude it. `blank`: the reason to fail a row in which a field has no value, as
+    /// tools leave it where a case failed.
     fn row(
         &self,
         field: &dyn Fn(&str) -> Option<Field>,
-        is_null: &dyn Fn(&str) -> bool,
+        blank: &dyn Fn(&str) -> Option<String>,
         wrong: &dyn Fn(String) -> ReadError,
     ) -> Result<Option<Reading>, ReadError> {
         let fits = |(name, value): (&String, &String)| field(name).is_some_and(|found| found.text == *value);
@@ -173,8 +167,11 @@ impl Described {
         reading.case.case.clone_from(&self.case);
         for metric in &self.metrics {
             match field(&metric.field) {
-                None if metric.optional || is_null(&metric.field) => {}
-                None => return Err(wrong(format!("the row has no `{}`", metric.field))),
+                None if metric.optional => {}
+                None => match blank(&metric.field) {
+                    Some(message) => fail(&mut reading, message),
+                    None => return Err(wrong(format!("the row has no `{}`", metric.field))),
+                },
                 Some(found) if found.values.is_empty() => {
                     return Err(wrong(format!(
                         "`{}` is `{}`, which is not a number",
