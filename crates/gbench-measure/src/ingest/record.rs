@@ -304,6 +304,7 @@ impl Case<'_> {
         for metric in &mut record.metrics {
             metric.summary = summary_of(metric, &PERCENTILES);
         }
+        record.warnings.extend(record.metrics.iter().filter_map(impossible_share));
         // With a single run, even a size might differ in the next one; only several runs show that it does not.
         let single = |metric: &&Metric| metric.processes.len() == 1 && is_counted(&metric.unit);
         for metric in record.metrics.iter().filter(single) {
@@ -330,6 +331,19 @@ impl Case<'_> {
             advice: "check why the others lack it: an aborted run leaves no row".into(),
         })
     }
+}
+
+/// An efficiency is a share of what the machine can do at most.
+fn impossible_share(metric: &Metric) -> Option<String> {
+    let is_share = metric.unit == "%" && metric.name.contains("efficiency");
+    let stated = |process: &ProcessSamples| process.stated.as_ref().map(|stated| stated.value);
+    let values =
+        metric.processes.iter().flat_map(|process| process.values.iter().copied().chain(stated(process)));
+    let largest = values.reduce(f64::max).filter(|value| is_share && *value > 100.0)?;
+    Some(format!(
+        "its `{}` is {largest:.1} %, and more than 100 % is not possible: the tool counts too much work, or too low a peak",
+        metric.name
+    ))
 }
 
 fn process(index: u32, file: &FileRun, outcome: Outcome) -> ProcessRecord {

@@ -1,25 +1,34 @@
-//! The JSON of a CUDA kernel harness: one kernel, or a list of them, with statistics of the time. The later layout has
-//! `performance`, `correctness` and `roofline`.
+//! The JSON of a CUDA kernel harness: one kernel, or a list of them, with statistics of the time.
 //!
 //! `{kernel_name, timestamp, config, metrics: {mean_time_ms, median_time_ms, std_dev_ms, ..., iterations,
-//! throughput_gflops, bandwidth_gb_s, occupancy_percent}, environment, parameters}`. A kernel with `passed: false` has
-//! failed. Its efficiency can exceed 100 %, and is marked then.
+//! throughput_gflops, bandwidth_gb_s, occupancy_percent}, environment, parameters}`. Later layouts have `performance`,
+//! `correctness` and `roofline`; or `config`, `statistics` and `raw_latencies`; or, in each of `results` or alone, the
+//! workload (in `config`) and the statistics of several implementations, `our_kernel` and others, without a unit. A kernel
+//! whose check did not pass has failed.
 
 use super::interface::prelude::*;
-use super::readers::time_statistics::{read_times, statistic};
+use super::readers::time_statistics::{read_times, read_times_without_unit, statistic};
 
 /// Figures other than the time, by field.
-const FIGURES: [(&str, &str, &str); 3] = [
+const FIGURES: [(&str, &str, &str); 4] = [
     ("throughput_gflops", "throughput", "GFLOP/s"),
     ("bandwidth_gb_s", "bandwidth", "GB/s"),
     ("occupancy_percent", "occupancy", "%"),
+    ("peak_mb", "memory", "MB"),
 ];
+
+/// The implementation that a harness is for, and that its check is about; others are references.
+const OURS: &str = "our_kernel";
+/// Settings in `config` that say how much was measured, not what.
+const AMOUNT: [&str; 2] = ["iterations", "warmup"];
 
 pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     name: "attention-harness",
     title: "harness of CUDA kernels",
-    versions: "with `metrics`, and the later one with `performance`, `correctness` and `roofline`",
-    fields: "`kernel_name`, `parameters`, `config` (what flushes caches); statistics of the time with `ms`, `iterations`, `throughput_gflops`, `bandwidth_gb_s`, `occupancy_percent`; `correctness.passed`, `max_abs_error`, `correlation`; `roofline`; `environment` and `timestamp` of the run",
+    versions: "with `metrics`; with `performance`, `correctness` and `roofline`; with `config` and `statistics`; with `our_kernel`",
+    fields: "`kernel_name`, `parameters`, `config` (what flushes caches; all of it where it is the workload); statistics of the time with `ms`, \
+             `iterations`, `raw_latencies`, `throughput_gflops`, `bandwidth_gb_s`, `occupancy_percent`, `peak_mb`; statistics of `our_kernel` and \
+             its references; `correctness`, `max_abs_error`, `correlation`; `roofline`; `environment` and `timestamp` of the run",
     direction: "time lower; all that follows from it is shown",
     recognises,
     read,
@@ -27,47 +36,105 @@ pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
 };
 
 fn recognises(file: &ResultFile) -> bool {
-    if !file.holds(&["\"mean_time_ms\""]) && !file.holds(&["\"correctness\"", "\"roofline\""]) {
+    let is_any = [
+        &["\"mean_time_ms\""][..],
+        &["\"correctness\"", "\"roofline\""],
+        &["\"statistics\"", "\"median_ms\""],
+        &["\"our_kernel\""],
+    ];
+    if !is_any.iter().any(|words| file.holds(words)) {
         return false;
     }
-    let Some(outline) = Outline::of(file, &[], &["kernel_name"]) else { return false };
-    let kernel = outline.first().unwrap_or(&outline);
+    let Some(outline) = Outline::of(file, &[], &[]) else { return false };
+    let kernel = outline.first().or_else(|| outline.first_of("results")).unwrap_or(&outline);
     let first = kernel.get("metrics").is_some_and(|metrics| metrics.has(&["mean_time_ms", "median_time_ms"]));
-    let later = kernel.get("correctness").is_some_and(|check| check.has(&["passed"]));
-    kernel.has(&["kernel_name"]) && (first || later && kernel.has(&["performance", "roofline"]))
+    let later = kernel.has(&["correctness.passed", "performance", "roofline"]);
+    kernel.has(&["kernel_name"]) && (first || later)
+        || kernel.has(&["config", "statistics.median_ms", "performance.throughput_gflops"])
+        || kernel.has(&["our_kernel.median"])
+        || kernel.has(&["our_kernel.mean"])
 }
 
 fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
     let value = python_document(file)?;
     let kernels = match &value {
         Value::Array(_) => Fields::each(file, "", &value)?,
-        _ => vec![Fields::of(file, "", &value)?],
+        _ => {
+            let document = Fields::of(file, "", &value)?;
+            let rows = document.get("results").filter(|rows| rows.is_array());
+            if rows.is_some() { document.objects("results")? } else { vec![document] }
+        }
     };
     let mut run = RunReading::default();
     for (index, kernel) in kernels.iter().enumerate() {
-        run.readings.push(read_kernel(kernel)?);
-        let started = kernel.text("timestamp")?.and_then(utc);
-        if index == 0 {
-            let environment = kernel.object("environment")?;
-            let facts = environment
-                .iter()
-                .flat_map(Fields::all)
-                .filter(|(_, value)| !value.is_object() && !value.is_array());
-            run.facts = facts.map(|(name, value)| (name.to_owned(), value.clone())).collect();
-            run.started = started;
+        if kernel.get(OURS).is_some() {
+            run.readings.extend(read_implementations(kernel)?);
         } else {
-            run.started = run.started.zip(started).map(|(first, other)| first.min(other));
+            run.readings.push(read_kernel(kernel)?);
         }
+        let started = kernel.text("timestamp")?.and_then(utc);
+        run.started = if index == 0 {
+            started
+        } else {
+            run.started.zip(started).map(|(first, other)| first.min(other))
+        };
+    }
+    let document = value.as_object().map(|_| Fields::of(file, "", &value)).transpose()?;
+    if let Some(about) = document.as_ref().or(kernels.first()) {
+        run.facts = about.object("environment")?.map(|environment| environment.facts()).unwrap_or_default();
+        let own = ["gpu", "pytorch_version"].iter().filter_map(|name| Some((*name, about.get(name)?)));
+        run.facts.extend(own.map(|(name, value)| (name.to_owned(), value.clone())));
     }
     Ok(vec![run])
 }
 
+/// Each object of the row that has statistics is an implementation of the same workload.
+fn read_implementations(row: &Fields) -> Result<Vec<Reading>, ReadError> {
+    let workload = row.object("config")?;
+    let is_workload = |value: &ParamValue| !matches!(value, ParamValue::Float(_) | ParamValue::Bool(_));
+    let params = match &workload {
+        Some(config) => workload_of(config),
+        // Floating-point numbers and flags of the row are figures.
+        None => row
+            .all()
+            .filter_map(|(key, value)| Some((key.to_owned(), scalar(value).filter(is_workload)?)))
+            .collect(),
+    };
+    let wrong =
+        row.object("correctness")?.map(|check| check.flag("correct")).transpose()?.flatten() == Some(false);
+    let mut readings = Vec::new();
+    let has_statistics = |value: &Value| ["median", "mean"].iter().any(|key| value.get(key).is_some());
+    for (key, _) in row.all().filter(|(_, value)| has_statistics(value)) {
+        let statistics = row.need(key, row.object(key)?)?;
+        let mut params: Params = params.clone();
+        params.extend([text_param("implementation", key)]);
+        let mut reading = named(row.text("kernel_name")?.unwrap_or("kernel"), params);
+        let time = read_times_without_unit(&statistics, &mut reading)?;
+        if key == OURS && wrong {
+            reading.end = failed("its check did not pass");
+        } else if time.is_none_or(|time| time <= 0.0) {
+            let time = time.map_or("no time".into(), |time| time.to_string());
+            reading.end = failed(format!("it measured nothing: {time}"));
+        }
+        readings.push(ended(reading));
+    }
+    Ok(readings)
+}
+
+fn workload_of(config: &Fields) -> Params {
+    config.params().into_iter().filter(|(name, _)| !AMOUNT.contains(&name.as_str())).collect()
+}
+
 fn read_kernel(kernel: &Fields) -> Result<Reading, ReadError> {
-    let name = kernel.need("kernel_name", kernel.text("kernel_name")?)?;
+    let config = kernel.object("config")?;
+    let statistics = kernel.object("statistics")?;
+    let name = kernel.text("kernel_name")?.or(statistics.as_ref().map(|_| "kernel"));
+    let name = kernel.need("kernel_name", name)?;
     let mut params = kernel.object("parameters")?.map(|fields| fields.params()).unwrap_or_default();
+    let settings = config.as_ref().map(workload_of).unwrap_or_default();
     // Cold and warm caches are not the same measurement.
-    let config = kernel.object("config")?.map(|fields| fields.params()).unwrap_or_default();
-    params.extend(config.into_iter().filter(|(name, _)| name.contains("flush")));
+    let is_workload = |name: &str| statistics.is_some() || name.contains("flush");
+    params.extend(settings.into_iter().filter(|(name, _)| is_workload(name)));
     let mut reading = named(name, params);
     let correctness = kernel.object("correctness")?;
     let passed = match &correctness {
@@ -81,16 +148,24 @@ fn read_kernel(kernel: &Fields) -> Result<Reading, ReadError> {
         return Ok(reading.with_end(failed(format!("its check did not pass{error}"))));
     }
     let key = if kernel.get("metrics").is_some() { "metrics" } else { "performance" };
-    let measured = kernel.need(key, kernel.object(key)?)?;
-    let iterations = measured.count("iterations")?;
-    let time = read_times(&measured, iterations, &mut reading)?;
+    let figures = kernel.need(key, kernel.object(key)?)?;
+    let timed = statistics.as_ref().unwrap_or(&figures);
+    let iterations = timed.count("iterations")?.or(timed.count("n_samples")?);
+    let time = read_times(timed, iterations, &mut reading)?;
     if time.is_none_or(|time| time <= 0.0) || iterations == Some(0) {
         let time = time.map_or("no time in milliseconds".into(), |time| format!("{time} ms"));
         let count = iterations.map(|count| format!(" of {count} iterations")).unwrap_or_default();
         reading.end = failed(format!("it measured nothing: {time}{count}"));
         return Ok(ended(reading));
     }
-    add_shown(&measured, "", &mut reading)?;
+    // They have the unit of the statistics.
+    let raw = kernel.numbers("raw_latencies")?.filter(|raw| Some(raw.len() as u64) == iterations);
+    if let Some(raw) = raw {
+        let metric = reading.metric("time", "ms", None);
+        (metric.values, metric.summary) = (raw, None);
+    }
+    add_shown(&figures, "", &mut reading)?;
+    kernel.object("memory")?.map(|memory| add_shown(&memory, "", &mut reading)).transpose()?;
     for (part, fields) in [("correctness", correctness), ("roofline", kernel.object("roofline")?)] {
         fields.map(|fields| add_shown(&fields, part, &mut reading)).transpose()?;
     }
@@ -107,9 +182,6 @@ fn add_shown(fields: &Fields, part: &str, reading: &mut Reading) -> Result<(), R
             None => (format!("{part}.{key}"), if key.ends_with("percent") { "%" } else { "" }),
         };
         let value = fields.number_of(key, value)?;
-        if key.contains("efficiency") && value > 100.0 {
-            reading.metadata.insert("suspect".into(), format!("`{key}` is above 100 %").into());
-        }
         summarised(reading, &name, unit, alone(value)).judged = false;
     }
     Ok(())

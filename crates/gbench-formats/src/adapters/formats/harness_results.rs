@@ -2,7 +2,8 @@
 //!
 //! `{timestamp, results: [{chapter, status, benchmarks: [{example, type, baseline_file, baseline_time_ms,
 //! baseline_p75_ms, ..., optimizations: [{file, technique, status, time_ms, speedup, ...}], best_speedup, status}],
-//! summary}]}`. The harness reports a benchmark that timed out or was invalid as succeeded with 0.0 ms: such a time is a
+//! summary}]}`. `example` may be only the first word of a name, and several benchmarks of a chapter may have it: the file
+//! identifies a benchmark. The harness reports a benchmark that timed out or was invalid as succeeded with 0.0 ms: such a time is a
 //! failure here. Its raw times may be invented, and are not read.
 
 use super::interface::prelude::*;
@@ -62,7 +63,9 @@ fn said(fields: &Fields, status: &str) -> Result<String, ReadError> {
 }
 
 fn read_benchmark(chapter: &str, benchmark: &Fields, readings: &mut Vec<Reading>) -> Result<(), ReadError> {
-    let example = benchmark.need("example", benchmark.text("example")?)?;
+    let file = benchmark.text("baseline_file")?;
+    let example = file.and_then(name_of).or(benchmark.text("example")?);
+    let example = benchmark.need("example", example)?;
     let status = benchmark.need("status", benchmark.text("status")?)?;
     let mut params = Params::from([text_param("chapter", chapter)]);
     params.extend(benchmark.text("type")?.map(|kind| text_param("type", kind)));
@@ -72,7 +75,7 @@ fn read_benchmark(chapter: &str, benchmark: &Fields, readings: &mut Vec<Reading>
         params
     };
     let mut baseline = named(example, with(Variant::Baseline));
-    baseline.note("file", benchmark.text("baseline_file")?);
+    baseline.note("file", file);
     fill(&mut baseline, benchmark, "baseline_", status)?;
     readings.push(baseline);
     let optimizations = benchmark.objects("optimizations")?;
@@ -95,6 +98,12 @@ fn read_benchmark(chapter: &str, benchmark: &Fields, readings: &mut Vec<Reading>
         readings.push(reading);
     }
     Ok(())
+}
+
+/// The name in `ch1/baseline_kv_cache.py`: `kv_cache`.
+fn name_of(file: &str) -> Option<&str> {
+    let name = file.rsplit('/').next()?.strip_prefix("baseline_")?;
+    Some(name.rsplit_once('.').map_or(name, |(stem, _)| stem)).filter(|name| !name.is_empty())
 }
 
 fn fill(reading: &mut Reading, fields: &Fields, prefix: &str, status: &str) -> Result<(), ReadError> {

@@ -1,4 +1,5 @@
-//! `summary.json` of a kernel runner: a row for each kernel, backend and precision.
+//! `summary.json` of a kernel runner: a row for each kernel, backend and precision; or the file of one kernel, which is
+//! such a row.
 //!
 //! Only fields whose names show their meaning and unit are read: statistics of a time in `ms`, memory in `mb`, energy in
 //! `j`. The totals must agree with the rows, because a kernel that did not load is missing from the rows alone.
@@ -28,8 +29,8 @@ const FIGURES: [(&str, &str, &str, Option<Better>, bool); 9] = [
 pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     name: "kernel-summary",
     title: "summary of a kernel runner",
-    versions: "rows in `results` or `kernels`, with `success`",
-    fields: "`kernel`, `backend`, `precision`, `problem_size`, `success`; statistics of the time with `ms`, `memory_mb`, `energy_j`, `power_w`, `rmse`, `max_error`, `relative_error`; `total`",
+    versions: "rows in `results` or `kernels`, with `success`; the file of one kernel",
+    fields: "`kernel`, `backend`, `precision`, `problem_size`, `success`; `raw_times_ms`, else statistics of the time with `ms`; `memory_mb`, `energy_j`, `power_w`, `rmse`, `max_error`, `relative_error`; `total`; `environment` of the run",
     direction: "time, memory and energy lower; errors of the result are shown",
     recognises,
     read,
@@ -40,7 +41,7 @@ fn recognises(file: &ResultFile) -> bool {
     let Some(outline) = Outline::of(file, &[], &["backend", "precision", "success"]) else {
         return false;
     };
-    let mut rows = ROWS.iter().filter_map(|key| outline.first_of(key));
+    let mut rows = ROWS.iter().filter_map(|key| outline.first_of(key)).chain([&outline]);
     rows.any(|row| row.has(&["backend", "precision", "success"]) && NAMES.iter().any(|name| row.has(&[name])))
 }
 
@@ -48,8 +49,11 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
     let value = python_document(file)?;
     let document = Fields::of(file, "", &value)?;
     let key = ROWS.into_iter().find(|key| document.get(key).is_some_and(Value::is_array));
-    let Some(key) = key else { return Err(file.wrong("it has neither `results` nor `kernels`")) };
-    let rows = document.objects(key)?;
+    let rows = match key {
+        Some(key) => document.objects(key)?,
+        None if document.get("success").is_some() => vec![document.clone()],
+        None => return Err(file.wrong("it has neither `results` nor `kernels`")),
+    };
     for total in ["total", "total_kernels"] {
         if let Some(total_rows) = document.count(total)?.filter(|total| *total != rows.len() as u64) {
             let what = format!("it is {total_rows}, and there are {} rows", rows.len());
@@ -57,8 +61,14 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
         }
     }
     let readings: Result<Vec<Reading>, ReadError> = rows.iter().map(read_row).collect();
-    let started = document.text("timestamp")?.and_then(utc);
-    Ok(vec![RunReading { started, readings: readings?, ..RunReading::default() }])
+    let mut run = RunReading::from(readings?);
+    run.started = document.text("timestamp")?.and_then(utc);
+    if let Some(environment) = document.object("environment")? {
+        let git = environment.object("git")?;
+        run.commit = git.map(|git| git.text("commit")).transpose()?.flatten().map(str::to_owned);
+        run.facts = environment.facts();
+    }
+    Ok(vec![run])
 }
 
 fn read_row(row: &Fields) -> Result<Reading, ReadError> {
@@ -82,8 +92,10 @@ fn read_row(row: &Fields) -> Result<Reading, ReadError> {
     if !row.need("success", row.flag("success")?)? {
         return Ok(reading.with_end(failed(said.unwrap_or("it did not succeed"))));
     }
-    let iterations = row.count("iterations")?;
-    for (key, count) in [("iterations", iterations), ("warmup", row.count("warmup")?)] {
+    let settings = row.object("metadata")?;
+    let settings = settings.as_ref().unwrap_or(row);
+    let iterations = settings.count("iterations")?;
+    for (key, count) in [("iterations", iterations), ("warmup", settings.count("warmup")?)] {
         reading.note(key, count);
     }
     figures(row, &mut reading, iterations)?;
@@ -91,13 +103,17 @@ fn read_row(row: &Fields) -> Result<Reading, ReadError> {
 }
 
 fn figures(row: &Fields, reading: &mut Reading, iterations: Option<u64>) -> Result<(), ReadError> {
-    let timed = ["metrics", "latency", "latency_ms"]
+    let timed = ["metrics", "timing", "latency", "latency_ms"]
         .into_iter()
         .find(|key| row.get(key).is_some_and(Value::is_object));
     let inner = timed.map(|key| row.object(key)).transpose()?.flatten();
     // The unit of `latency_ms: {p50: ...}` is in the outer key.
     let times = if timed == Some("latency_ms") { row } else { inner.as_ref().unwrap_or(row) };
     let time = read_times(times, iterations, reading)?;
+    if let Some(raw) = times.numbers("raw_times_ms")?.filter(|raw| !raw.is_empty()) {
+        let metric = reading.metric("time", "ms", None);
+        (metric.values, metric.summary) = (raw, None);
+    }
     if time.is_none_or(|time| time <= 0.0) {
         let time = time.map_or("it has none in milliseconds".into(), |time| format!("it is {time} ms"));
         reading.end = failed(format!("reported as succeeded, but its time is {time}"));

@@ -92,6 +92,10 @@ impl Case {
             };
             summarised(&mut reading, metric, unit, alone(*value)).judged = judged;
         }
+        // Its other figures follow from the time, and do not stand for it.
+        if self.cells.iter().any(|(name, cell)| name == "latency" && matches!(cell, Cell::Empty)) {
+            fail(&mut reading, "`latency` is empty");
+        }
         if reading.metrics.is_empty() {
             let error = self.cells.iter().find_map(|(_, cell)| match cell {
                 Cell::Text(text) => Some(text.clone()),

@@ -2,20 +2,53 @@
 
 use std::collections::HashSet;
 
-use super::adapter::{Adapter, CaseName, End, Reading};
+use super::adapter::{Adapter, CaseName, End, MetricReading, Reading};
+use super::case::fail;
 use super::output::{HarnessOutput, OutputFiles, Place, ReadError};
-use gbench_model::direction_of_unit;
+use gbench_model::{convert, direction_of_unit, is_time};
+
+/// Seconds that are less than a clock cycle of any processor: the compiler removed the measured code.
+const WITHIN_A_CYCLE: f64 = 1e-10;
 
 /// The checked results of each case. Errors: the output does not follow the harness's format; it contains no benchmark; a
 /// case appears twice or has no name; a value is missing or not finite; a time is negative; the direction of a judged
 /// metric is unknown.
 pub fn read(adapter: &dyn Adapter, output: &HarnessOutput) -> Result<Vec<Reading>, ReadError> {
-    let readings = adapter.read(output)?;
+    let mut readings = adapter.read(output)?;
     if readings.is_empty() {
         return Err(ReadError::new(Place::HarnessOutput, "it contains no benchmark"));
     }
     sound_all(&readings)?;
+    readings.iter_mut().for_each(fail_within_a_cycle);
     Ok(readings)
+}
+
+/// Fails a case whose harness repeated code that takes less than a clock cycle: it measured nothing.
+pub(crate) fn fail_within_a_cycle(reading: &mut Reading) {
+    if let Some((time, value)) = own_time_up_to(reading, WITHIN_A_CYCLE) {
+        let message = format!(
+            "its `{}` is {value:e} {}, less than a clock cycle: the compiler removed the code, and nothing was measured",
+            time.name, time.unit
+        );
+        fail(reading, message);
+    }
+}
+
+/// Fails a case that reports 0 as its time.
+pub(crate) fn fail_without_time(reading: &mut Reading) {
+    if let Some((time, _)) = own_time_up_to(reading, 0.0) {
+        let message = format!("its `{}` is 0 {}: nothing was measured", time.name, time.unit);
+        fail(reading, message);
+    }
+}
+
+/// The time by which a case is judged, the first if it has several, and its largest value, if that is at most `seconds`.
+fn own_time_up_to(reading: &Reading, seconds: f64) -> Option<(&MetricReading, f64)> {
+    let time = reading.metrics.iter().find(|metric| metric.judged && is_time(&metric.unit))?;
+    let mut values = time.values.iter().copied().chain(time.summary.map(|summary| summary.value));
+    let largest = values.clone().reduce(f64::max)?;
+    let is_short = |value| convert(value, &time.unit, "s").is_some_and(|it| (0.0..=seconds).contains(&it));
+    values.all(is_short).then_some((time, largest))
 }
 
 pub(crate) fn sound_all(readings: &[Reading]) -> Result<(), ReadError> {
@@ -123,7 +156,7 @@ fn sound(reading: &Reading) -> Result<(), ReadError> {
         if let Some(value) = values.clone().find(|value| !value.is_finite()) {
             return refused(format!("is {value}, which is not a usable number"));
         }
-        if let Some(value) = values.find(|value| *value < 0.0 && gbench_model::is_time(&metric.unit)) {
+        if let Some(value) = values.find(|value| *value < 0.0 && is_time(&metric.unit)) {
             return refused(format!("is {value} {}: nothing takes that time", metric.unit));
         }
         if metric.judged && metric.better.or_else(|| direction_of_unit(&metric.unit)).is_none() {

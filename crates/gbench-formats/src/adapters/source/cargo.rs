@@ -196,9 +196,17 @@ pub(crate) fn packages(tree: &dyn SourceTree) -> Vec<(String, String, toml::Tabl
         .collect()
 }
 
-/// `path` below `dir`; the tree's root is empty.
-pub(crate) fn below(dir: &str, path: &str) -> String {
-    paths::below(dir, path.trim_start_matches("./"))
+/// `path` from `dir`, which may begin with `./` or `../`; the tree's root is empty.
+pub(crate) fn below(mut dir: &str, mut path: &str) -> String {
+    loop {
+        if let Some(rest) = path.strip_prefix("./") {
+            path = rest;
+        } else if let Some(rest) = path.strip_prefix("../").filter(|_| !dir.is_empty()) {
+            (dir, path) = (paths::folder(dir), rest);
+        } else {
+            return paths::below(dir, path);
+        }
+    }
 }
 
 /// A bench target of a package in a tree, whatever its harness.

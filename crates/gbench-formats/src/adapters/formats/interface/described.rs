@@ -138,19 +138,13 @@ impl Described {
             for (index, row) in rows.into_iter().enumerate() {
                 let place = format!("document {count}, row {}", index + 1);
                 let field = |name: &str| json_field(row, name);
-                if let Some(mut reading) =
-                    self.row(&field, &|name| row.get(name).is_some_and(Value::is_null), &|what| {
-                        file.at(place.clone(), what)
-                    })?
-                {
-                    let nothing = self
-                        .metrics
-                        .iter()
-                        .find(|it| !it.optional && row.get(&it.field).is_some_and(Value::is_null));
-                    let nothing = nothing.map(|it| format!("`{}` is null", it.field));
-                    if let Some(message) = row.as_object().and_then(failed_row).or(nothing) {
-                        fail(&mut reading, message);
-                    }
+                let blank = |name: &str| row.get(name)?.is_null().then(|| format!("`{name}` is null"));
+                let read = self.row(&field, &blank, &|what| file.at(place.clone(), what))?;
+                if let Some(reading) = read {
+                    let reading = match row.as_object().and_then(failed_row) {
+                        Some(message) => reading.with_end(failed(message)),
+                        None => reading,
+                    };
                     self.add(&mut runs, &field, reading);
                 }
             }
@@ -176,7 +170,11 @@ impl Described {
                     _ => Field { values: Vec::new(), param: Some(param(cell)), text: cell.clone() },
                 })
             };
-            if let Some(reading) = self.row(&field, &|_| false, &|what| file.line(row.line, what))? {
+            let blank = |name: &str| {
+                let is_empty = row.cells.get(table.column(name)?)?.is_empty();
+                is_empty.then(|| format!("the cell of `{name}` in line {} is empty", row.line))
+            };
+            if let Some(reading) = self.row(&field, &blank, &|what| file.line(row.line, what))? {
                 self.add(&mut runs, &field, reading);
             }
         }
@@ -230,18 +228,19 @@ impl Described {
             return Some(message);
         }
         self.positive.iter().find_map(|name| match field(name) {
-            None => Some(format!("`{name}` is missing")),
-            // Not a number: the metric that needs it refuses the file.
+            // Missing or not a number: the metric that needs it decides.
+            None => None,
             Some(found) if found.values.is_empty() || found.values.iter().all(|it| *it > 0.0) => None,
             Some(found) => Some(format!("`{name}` is {}, which is not above zero", found.text)),
         })
     }
 
-    /// One row; `None` if the conditions exclude it.
+    /// One row; `None` if the conditions exclude it. `blank`: the reason to fail a row in which a field has no value, as
+    /// tools leave it where a case failed.
     fn row(
         &self,
         field: &dyn Fn(&str) -> Option<Field>,
-        is_null: &dyn Fn(&str) -> bool,
+        blank: &dyn Fn(&str) -> Option<String>,
         wrong: &dyn Fn(String) -> ReadError,
     ) -> Result<Option<Reading>, ReadError> {
         let fits = |(name, value): (&String, &String)| field(name).is_some_and(|found| found.text == *value);
@@ -269,8 +268,11 @@ impl Described {
         for metric in &self.metrics {
             match field(&metric.field) {
                 Some(found) if metric.zero_is_absent && found.values.iter().all(|value| *value == 0.0) => {}
-                None if metric.optional || is_null(&metric.field) => {}
-                None => return Err(wrong(format!("the row has no `{}`", metric.field))),
+                None if metric.optional => {}
+                None => match blank(&metric.field) {
+                    Some(message) => fail(&mut reading, message),
+                    None => return Err(wrong(format!("the row has no `{}`", metric.field))),
+                },
                 Some(found) if found.values.is_empty() => {
                     return Err(wrong(format!(
                         "`{}` is `{}`, which is not a number",

@@ -6,6 +6,7 @@ use serde_json::Value;
 use super::format::{FormatAbout, ResultFile, ResultFormat, RunReading};
 use crate::adapters::formats::readers::outline::Outline;
 use crate::adapters::interface::adapter::{Adapter, Reading};
+use crate::adapters::interface::check;
 use crate::adapters::interface::output::{HarnessOutput, Place};
 use crate::adapters::interface::output::{OutputFiles, ReadError};
 
@@ -127,7 +128,7 @@ impl ResultFormat for HarnessFile {
     }
 
     fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
-        let readings = match self.source {
+        let mut readings = match self.source {
             HarnessInput::Stdout => read_stdout(self.adapter, file, file.bytes)?,
             HarnessInput::File(name) => {
                 let none = OutputFiles::default();
@@ -136,6 +137,7 @@ impl ResultFormat for HarnessFile {
             HarnessInput::Beside(name) => read_file(self.adapter, file, name)?,
             HarnessInput::Own { read, .. } => read(file)?,
         };
+        readings.iter_mut().for_each(check::fail_within_a_cycle);
         let mut run = RunReading { readings, ..(self.run)(file) };
         let keys: Vec<&str> = self.machine.iter().filter_map(MachineFacts::first_key).collect();
         if let Some(outline) = (!self.machine.is_empty()).then(|| Outline::of(file, &keys, &[])).flatten() {

@@ -1,5 +1,7 @@
 //! JSON objects whose fields a reader knows by name: each error contains its path.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value};
 
 use super::values::param_of;
@@ -83,6 +85,10 @@ impl<'a> Fields<'a> {
         self.typed(key, "boolean", Value::as_bool)
     }
 
+    pub(crate) fn numbers(&self, key: &str) -> Result<Option<Vec<f64>>, ReadError> {
+        self.typed(key, "list of numbers", |value| value.as_array()?.iter().map(Value::as_f64).collect())
+    }
+
     pub(crate) fn object(&self, key: &str) -> Result<Option<Self>, ReadError> {
         self.get(key).map(|value| Self::of(&self.file, self.path_of(key), value)).transpose()
     }
@@ -96,6 +102,12 @@ impl<'a> Fields<'a> {
 
     pub(crate) fn params(&self) -> Params {
         flattened(self).into_iter().filter_map(|(name, value)| Some((name, param_of(value)?))).collect()
+    }
+
+    /// Its texts, flags and numbers, as facts of a run.
+    pub(crate) fn facts(&self) -> BTreeMap<String, Value> {
+        let plain = self.all().filter(|(_, value)| !value.is_object() && !value.is_array());
+        plain.map(|(name, value)| (name.to_owned(), value.clone())).collect()
     }
 
     /// The number of a field that [`flattened`] returned. Errors: it is not a number.

@@ -49,6 +49,26 @@ pub(crate) fn read_times(
     count: Option<u64>,
     reading: &mut Reading,
 ) -> Result<Option<f64>, ReadError> {
+    read_as("ms", statistic, fields, count, reading)
+}
+
+/// The same for fields such as `median` and `p95`, whose unit the file does not state: their metrics have none.
+pub(crate) fn read_times_without_unit(
+    fields: &Fields,
+    reading: &mut Reading,
+) -> Result<Option<f64>, ReadError> {
+    let time = read_as("", |name| statistic(&format!("{name}_ms")), fields, None, reading)?;
+    reading.metrics.iter_mut().for_each(|metric| metric.better = Some(Better::Lower));
+    Ok(time)
+}
+
+fn read_as(
+    unit: &str,
+    statistic: impl Fn(&str) -> Option<&'static str>,
+    fields: &Fields,
+    count: Option<u64>,
+    reading: &mut Reading,
+) -> Result<Option<f64>, ReadError> {
     let mut found: Vec<(&'static str, f64)> = Vec::new();
     for (name, value) in flattened(fields) {
         let Some(statistic) = statistic(&name) else { continue };
@@ -63,13 +83,13 @@ pub(crate) fn read_times(
     }
     let get = |name: &str| found.iter().find(|(other, _)| *other == name).map(|(_, value)| *value);
     let Some(value) = get("median").or(get("mean")) else { return Ok(None) };
-    summarised(reading, "time", "ms", summary(value, get("std"), count));
+    summarised(reading, "time", unit, summary(value, get("std"), count));
     for (statistic, value) in &found {
         let is_time = *statistic == "mean" && get("median").is_none();
         if is_time || ["median", "std"].contains(statistic) {
             continue;
         }
-        summarised(reading, &format!("time_{statistic}"), "ms", summary(*value, None, count)).judged = false;
+        summarised(reading, &format!("time_{statistic}"), unit, summary(*value, None, count)).judged = false;
     }
     Ok(Some(value))
 }

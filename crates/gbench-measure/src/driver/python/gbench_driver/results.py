@@ -69,8 +69,9 @@ def inference_times(value, what):
             if figure is None or not 0 <= figure < float("inf"):
                 raise error("bad_result", "%s returned %s in %s; it has to be a number of milliseconds" % (what, shown(entry), key))
         times[name] = [float(number(entry)) for entry in values]
-    if len(times) == 2 and len(times["ttft"]) != len(times["tpot"]):
-        raise error("bad_result", "%s returned %d entries in %s and %d in %s; each needs one entry a request"
+    # A request has one first token; it may have one time for each further token, or their mean.
+    if len(times) == 2 and len(times["ttft"]) > len(times["tpot"]):
+        raise error("bad_result", "%s returned %d entries in %s and %d in %s; the second needs at least one entry a request"
                     % (what, len(times["ttft"]), TTFT, len(times["tpot"]), TPOT))
     return times
 

@@ -87,8 +87,14 @@ class ClassWay(DriverTest):
         self.assertEqual(len(told.values("ttft")), told.notes()["items_measured"])
         self.assertNotIn("items_measured", single(pair("ch2/baseline_minimal.py")).notes())
 
+    def test_b21_a_call_returns_one_ttft_a_request_and_one_tpot_a_token(self):
+        told = single(pair("ch1/baseline_inference_tokens.py"), cold=True)
+        self.measured(told, 1)
+        self.assertEqual(told.values("ttft"), [12.0])
+        self.assertEqual(told.values("tpot"), [2.0 + token / 16 for token in range(16)])
+
     def test_s0_68_wrong_inference_times_are_errors(self):
-        faults = {"empty": "empty list", "unequal": "2 entries in ttft_times_ms and 1 in", "text": "'fast'", "nan": "nan", "no list": "5.0"}
+        faults = {"negative": "-0.5", "empty": "empty list", "unequal": "2 entries in ttft_times_ms and 1 in", "text": "'fast'", "nan": "nan", "no list": "5.0"}
         all_told = drive([pair("ch1/baseline_inference_wrong.py", params={"fault": fault}) for fault in faults]).each()
         for words, told in zip(faults.values(), all_told):
             self.failed(told, "bad_result", words)
