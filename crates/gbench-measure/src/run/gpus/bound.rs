@@ -1,7 +1,7 @@
 //! The GPUs that a benchmark is bound to, which decide whether others may be measured concurrently.
 
 use super::devices::gpu_of;
-use gbench_model::{Component, Gpu, GpuFacts, Probe};
+use gbench_model::{Component, Gpu, GpuFacts, GpuPlace, Probe};
 use gbench_suite::{Action, Benchmark, is_each};
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -34,6 +34,24 @@ pub fn bound_list(benchmark: &Benchmark, inherited: InheritedGpus<'_>) -> Option
         (false, true) => of_suite,
         (false, false) => None,
     }
+}
+
+/// The GPUs that processes of a benchmark may use, as far as the suite and the environment tell; `None`: perhaps all; empty:
+/// they run on the processor. `device`: of the case, where the benchmark has one on each GPU.
+pub fn usable_gpus(
+    benchmark: &Benchmark,
+    device: &str,
+    inherited: InheritedGpus<'_>,
+    facts: &Probe<GpuFacts>,
+) -> Option<Vec<GpuPlace>> {
+    let declared = &benchmark.components;
+    if !declared.is_empty() && !declared.contains(&Component::Gpu) {
+        return Some(Vec::new());
+    }
+    let list = bound_list(benchmark, inherited)?;
+    let list = if is_each(&benchmark.settings.device.value) { device } else { &list };
+    let place = |(index, gpu): (u32, &Gpu)| Some(GpuPlace { index, uuid: gpu.uuid.known()?.clone() });
+    gpus_of_list(list, facts)?.into_iter().map(place).collect()
 }
 
 /// The GPUs of a list with their indices; `None`: one of them is unknown, or the list is empty. A slice shares its GPU with
