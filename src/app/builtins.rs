@@ -25,6 +25,7 @@ fn open_throttle_look(of: Option<&str>) -> Option<ThrottleLook> {
             by_hardware: now.by_hardware,
             perhaps_by_hardware: now.perhaps_by_hardware,
             held_ns: now.held_ns,
+            joules: now.joules,
         })
     }))
 }

@@ -13,6 +13,8 @@ pub struct ThrottleState {
     pub perhaps_by_hardware: bool,
     /// Nanoseconds so far in which power and heat lowered the clocks.
     pub held_ns: [u64; 2],
+    /// Joules so far, by the card's counter; `None` if it does not count, or for a part of a card.
+    pub joules: Option<f64>,
 }
 
 /// Reads the current state; `None`: unknown.

@@ -167,7 +167,8 @@ impl Bindings {
     /// `facts` is called only if a benchmark is bound.
     fn of(suite: &Suite, facts: impl FnOnce() -> Probe<GpuFacts>) -> Self {
         let gate = GateGpus::read();
-        let binds = suite.benchmarks.iter().any(|it| bound_list(it, gate.inherited()).is_some());
+        let binds = suite.benchmarks.iter().any(|it| bound_list(it, gate.inherited()).is_some())
+            || gate.inherited().visible.is_some();
         let facts = if binds { facts() } else { Probe::Absent("no benchmark is bound to a GPU".into()) };
         Self { gate, facts }
     }

@@ -109,7 +109,7 @@ mod tests {
 
     fn state(reason: &str, [by_power, by_hardware]: [bool; 2], held_ns: [u64; 2]) -> Option<ThrottleState> {
         let reasons = Some(reason.to_owned()).filter(|reason| !reason.is_empty()).into_iter().collect();
-        Some(ThrottleState { reasons, by_power, by_hardware, perhaps_by_hardware: false, held_ns })
+        Some(ThrottleState { reasons, by_power, by_hardware, held_ns, ..ThrottleState::default() })
     }
 
     const CALM: [bool; 2] = [false, false];

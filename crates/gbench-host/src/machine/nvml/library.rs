@@ -68,6 +68,8 @@ pub struct ClocksNow {
     /// Nanoseconds since the driver's start in which power and heat limited the clocks, summed over all GPUs; 0 if the
     /// driver does not count.
     pub held_ns: [u64; 2],
+    /// Joules since the driver's start, of a single GPU; `None` also for a slice of one.
+    pub joules: Option<f64>,
 }
 
 /// Returns a function that reads the clocks of the GPUs with the given UUIDs, of all GPUs if none is given, and of the only
@@ -109,8 +111,8 @@ pub(in crate::machine) fn reason_names(bits: u64) -> Vec<String> {
     names(ThrottleReasons::from_bits_truncate(bits))
 }
 
-/// True if the library has a function; `None` if the library cannot be loaded.
-fn has_function(library: &OsStr, function: &str) -> Option<bool> {
+/// True if a library has a function; `None` if the library cannot be loaded.
+pub(in crate::machine) fn has_function(library: &OsStr, function: &str) -> Option<bool> {
     let (library, function) = (CString::new(library.as_bytes()).ok()?, CString::new(function).ok()?);
     // SAFETY: both strings end in NUL and outlive the calls. The handle comes from `dlopen`, is checked before
     // use and closed once. Loading runs the library's initialisers, as the wrapper's own `dlopen` does next.
@@ -179,10 +181,13 @@ impl NvmlLibrary {
     /// `None` if none of these GPUs answers.
     fn clocks(&self, of: &[String]) -> Option<ClocksNow> {
         let nvml = self.nvml.as_ref()?;
+        let mut is_whole = true;
         let by_uuid = |uuid: &String| {
             let device = nvml.device_by_uuid(uuid.as_str()).ok()?;
             // A slice has the clocks of its card.
-            Some(device.mig_parent_device().unwrap_or(device))
+            let card = device.mig_parent_device();
+            is_whole &= card.is_err();
+            Some(card.unwrap_or(device))
         };
         let mut devices: Vec<Device<'_>> = of.iter().filter_map(by_uuid).collect();
         let count = nvml.device_count().ok()?;
@@ -193,6 +198,9 @@ impl NvmlLibrary {
             return None;
         }
         let mut now = ClocksNow::default();
+        if let ([only], true) = (devices.as_slice(), is_whole) {
+            now.joules = only.total_energy_consumption().ok().map(|millijoules| millijoules as f64 / 1000.0);
+        }
         for device in devices {
             let reasons = device.current_throttle_reasons().unwrap_or(ThrottleReasons::NONE);
             let by_hardware = reasons.intersects(BY_HARDWARE);

@@ -62,7 +62,8 @@ impl CalmCheck {
         }
         let slowed = state.reasons.iter().filter(|reason| SLOWED.contains(&reason.as_str()));
         found.extend(slowed.map(|reason| Unrest::Slowed { gpu, reason: reason.clone() }));
-        if let Some(bytes) = state.memory_used {
+        // Without a utilisation it is a card of several slices or guests, whose memory comes and goes.
+        if let Some(bytes) = state.memory_used.filter(|_| state.utilization.is_some()) {
             let idle = self.idle.entry(gpu).or_insert(bytes);
             *idle = bytes.min(*idle);
             if bytes - *idle > MEMORY_SLACK {
@@ -116,6 +117,7 @@ mod tests {
     fn heat_slowdown_and_memory_that_does_not_come_back_are_told() {
         let mut check = CalmCheck { max_temperature: Some(70.0), ..CalmCheck::default() };
         let state = |memory: u64| GpuState {
+            utilization: Some(0.0),
             temperature: Some(71.0),
             reasons: ["gpu_idle", "hw_slowdown", "hw_thermal_slowdown"].map(String::from).to_vec(),
             memory_used: Some(memory),
@@ -126,6 +128,12 @@ mod tests {
         assert_eq!(check.unrest(&gpu(state(1 << 30)), false), [hot.clone(), slowed.clone()]);
         let memory = Unrest::MemoryInUse { gpu: 0, bytes: 2 << 30, idle: 1 << 30 };
         assert_eq!(check.unrest(&gpu(state(2 << 30)), false), [hot, slowed, memory]);
+        let slice = GpuState { utilization: None, ..state(2 << 30) };
+        assert_eq!(
+            check.unrest(&gpu(slice), false).len(),
+            2,
+            "the memory of a slice's neighbours comes and goes"
+        );
         let lost = GpuReading { state: Err(TelemetryGap::GpuLost), ..gpu(GpuState::default()).remove(0) };
         assert_eq!(check.unrest(&[lost], true), [], "nothing is known of it");
     }

@@ -12,6 +12,14 @@ pub struct InheritedGpus<'e> {
     pub by_bus: bool,
 }
 
+impl<'e> InheritedGpus<'e> {
+    /// The list, unless its numbers are CUDA's own.
+    fn list(self) -> Option<&'e str> {
+        let is_number = |entry: &str| entry.trim().parse::<u32>().is_ok();
+        self.visible.filter(|list| self.by_bus || !list.split(',').any(is_number))
+    }
+}
+
 /// The list of GPUs that a benchmark's processes use, in the form of `CUDA_VISIBLE_DEVICES`; `None`: it may use any GPU, or
 /// runs on the processor.
 ///
@@ -27,17 +35,16 @@ pub fn bound_list(benchmark: &Benchmark, inherited: InheritedGpus<'_>) -> Option
         || needs.compute_capability.is_some();
     let device = Some(&benchmark.settings.device.value).filter(|device| !device.is_empty());
     let of_suite = device.or_else(|| benchmark.env.get("CUDA_VISIBLE_DEVICES")).cloned();
-    let is_number = |entry: &str| entry.trim().parse::<u32>().is_ok();
-    let of_gate = inherited.visible.filter(|list| inherited.by_bus || !list.split(',').any(is_number));
     match (for_gpu, components.is_empty()) {
-        (true, _) => of_suite.or_else(|| of_gate.map(str::to_owned)),
+        (true, _) => of_suite.or_else(|| inherited.list().map(str::to_owned)),
         (false, true) => of_suite,
         (false, false) => None,
     }
 }
 
 /// The GPUs that processes of a benchmark may use, as far as the suite and the environment tell; `None`: perhaps all; empty:
-/// they run on the processor. `device`: of the case, where the benchmark has one on each GPU.
+/// they run on the processor. `device`: of the case, where the benchmark has one on each GPU. A program that declares nothing
+/// cannot use more than the gate's environment shows it, either.
 pub fn usable_gpus(
     benchmark: &Benchmark,
     device: &str,
@@ -48,7 +55,7 @@ pub fn usable_gpus(
     if !declared.is_empty() && !declared.contains(&Component::Gpu) {
         return Some(Vec::new());
     }
-    let list = bound_list(benchmark, inherited)?;
+    let list = bound_list(benchmark, inherited).or_else(|| inherited.list().map(str::to_owned))?;
     let list = if is_each(&benchmark.settings.device.value) { device } else { &list };
     let place = |(index, gpu): (u32, &Gpu)| Some(GpuPlace { index, uuid: gpu.uuid.known()?.clone() });
     gpus_of_list(list, facts)?.into_iter().map(place).collect()

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::bound::{InheritedGpus, usable_gpus};
+use super::bound::{InheritedGpus, bound_list, usable_gpus};
 use gbench_model::{GpuFacts, Probe};
 use gbench_suite::Benchmark;
 use gbench_suite::plan::{Plan, PlannedCase};
@@ -42,6 +42,7 @@ fn gpus_of(
     if writes_into_its_folder(benchmark) {
         return None;
     }
+    bound_list(benchmark, inherited)?;
     let gpus = usable_gpus(benchmark, &benchmark.device_of(&case.id.params), inherited, facts)?;
     Some(gpus.into_iter().map(|gpu| gpu.index).collect()).filter(|gpus: &BTreeSet<u32>| !gpus.is_empty())
 }
