@@ -119,12 +119,15 @@ fn is_over(pid: Pid) -> bool {
     std::fs::read_to_string(format!("/proc/{pid}/stat")).map_or(true, |stat| stat.contains(") Z "))
 }
 
+/// Ends once the machine was sampled a few times.
+const SAMPLED: &str =
+    "seen() { wc -l < timeline.json; }; n=$(seen); until [ $(seen) -ge $((n + 3)) ]; do sleep 0.02; done";
 const SLEEPING: &str = "touch began; sleep 1000";
 
 #[test]
 fn s3_8_clocks_are_locked_read_back_recorded_and_given_back_in_reverse() {
-    let machine = Machine::locking("true");
-    let ran = machine.run("run", "").exits(0);
+    let machine = Machine::locking(SAMPLED);
+    let ran = machine.run("run --monitor-output timeline.json", "").exits(0);
     ran.says("clocks: locked: GPU 0 sm 1410 MHz (reads 1410 MHz), memory 2619 MHz (reads 2619 MHz)");
     let calls = machine.calls();
     let begin =
@@ -143,7 +146,7 @@ fn s3_8_clocks_are_locked_read_back_recorded_and_given_back_in_reverse() {
     assert_eq!(gpu.sm.as_ref().unwrap().reads_mhz, Some(1410));
     let record = newest(machine.folder.path());
     assert_eq!(record.manifest.gpu.known().unwrap().devices[0].clocks_locked, Probe::Known(true));
-    // The card is looked at around each process, and was held there.
+    // The card is sampled while each process runs, and was held there.
     let conditions = record.cases[0].processes[0].conditions.as_ref().unwrap();
     assert_eq!(conditions.sm_clock_mhz, Some(1410));
     assert_eq!(record.config["gate.lock_sm_clock"].value, "1410");

@@ -17,6 +17,7 @@ mod bisect;
 mod builds;
 mod calibrate;
 mod calibration;
+mod cards;
 mod ci;
 mod claims;
 mod cli_compare;

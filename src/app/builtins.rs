@@ -15,14 +15,17 @@ pub fn micro_child(name: &str) -> ExitCode {
 
 /// The state of the GPU's clocks as workloads on it want to know it.
 fn open_throttle_look(of: Option<&str>) -> Option<ThrottleLook> {
-    let mut look = machine::clocks(of.map(str::to_owned).into_iter().collect())?;
+    let of: Vec<String> = of.map(str::to_owned).into_iter().collect();
+    let mut look = machine::clocks(&of)?;
     Some(Box::new(move || {
-        let now = look()?;
+        let now = look(&of)?;
         Some(ThrottleState {
             reasons: now.holding(),
             by_power: now.by_power,
             by_hardware: now.by_hardware,
+            perhaps_by_hardware: now.perhaps_by_hardware,
             held_ns: now.held_ns,
+            joules: now.joules,
         })
     }))
 }

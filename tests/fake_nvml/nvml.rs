@@ -8,7 +8,8 @@
 //! Words: `profile=h100` makes it a card that exists ([`profiles`]); `lost` or `lost@40`, from the fortieth query of a GPU on,
 //! that every query of it answers `GPU_IS_LOST`, for ever; `fallen_off_bus@3s` the same with Xid 79. Keys beside those of
 //! single answers: `xid=79@40` and `ecc_uncorrectable=1@40` are events too; `utilization=90` lets clock and power follow; energy
-//! and the time held down grow with the clock of the machine; `name` (`_` is a blank), `uuid` and `driver` are texts. `abi.c` holds structures and types to nvml.h.
+//! and the time held down grow with the clock of the machine; `name` (`_` is a blank), `uuid` and `driver` are texts. `mig=1` makes
+//! it a card of two slices, which answers without a utilisation ([`slices`]). `abi.c` holds structures and types to nvml.h.
 
 #![allow(non_snake_case)]
 
@@ -16,6 +17,7 @@ mod card;
 mod clocks;
 mod profiles;
 mod settings;
+mod slices;
 
 use std::ffi::{c_char, c_int, c_uint, c_ulonglong};
 use std::sync::atomic::Ordering;
@@ -154,6 +156,9 @@ pub unsafe extern "C" fn nvmlDeviceGetHandleByUUID(wanted: *const c_char, target
     }
     // SAFETY: the caller hands a text that ends in NUL.
     let wanted = unsafe { std::ffi::CStr::from_ptr(wanted) }.to_string_lossy();
+    if let Some(slice) = slices::by_uuid(&wanted) {
+        return unsafe { answer(target, started().map(|()| slice as u64), |value| value as Device) };
+    }
     let count = match started().and_then(|()| card::count()) {
         Ok(count) => count as Device,
         Err(code) => return code,
@@ -399,7 +404,8 @@ pub struct Utilization {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nvmlDeviceGetUtilizationRates(device: Device, target: *mut Utilization) -> Code {
     let both = asked(device).and_then(|()| {
-        let gpu = card::utilization(device)?;
+        // nvml.h: "On MIG-enabled GPUs, querying device utilization rates is not currently supported."
+        let gpu = if slices::are_on(device) { Err(NOT_SUPPORTED) } else { card::utilization(device) }?;
         Ok((gpu, setting("memory_utilization", Some(device), 0)?))
     });
     let memory = both.map_or(0, |(_, memory)| memory as c_uint);

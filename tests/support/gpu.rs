@@ -19,6 +19,7 @@ pub struct StandIn {
     settings: String,
     file: Option<PathBuf>,
     nvml: String,
+    counts_energy: bool,
 }
 
 impl StandIn {
@@ -32,6 +33,7 @@ impl StandIn {
             settings: "clock=virtual".into(),
             file: None,
             nvml: "count=1".into(),
+            counts_energy: false,
         })
     }
 
@@ -56,6 +58,12 @@ impl StandIn {
     /// Settings of the management library's stand-in (`tests/fake_nvml/nvml.rs`).
     pub fn with_nvml(mut self, settings: &str) -> Self {
         self.nvml = settings.into();
+        self
+    }
+
+    /// The card has a counter of its energy, which the gate's own programs read for more than a second.
+    pub fn counting_energy(mut self) -> Self {
+        self.counts_energy = true;
         self
     }
 
@@ -92,7 +100,8 @@ impl StandIn {
         ] {
             command.env_remove(name);
         }
-        command.env("GBENCH_NVML_LIBRARY", fake_nvml::library("")).env("FAKE_NVML", &self.nvml);
+        let nvml = if self.counts_energy { self.nvml.clone() } else { format!("{} energy=!3", self.nvml) };
+        command.env("GBENCH_NVML_LIBRARY", fake_nvml::library("")).env("FAKE_NVML", nvml);
         command.env("CUDA_HOME", &self.cuda_home);
         command.env("FAKE_CUDA", &self.settings).env("FAKE_CUDA_TWINS", &self.twins);
         match &self.file {

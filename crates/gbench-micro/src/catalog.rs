@@ -9,7 +9,7 @@ use super::spec::MicroError;
 use super::throttle_state::OpenLook;
 use super::workload::Workload;
 use super::{cpu, disk, injected, memory, network, workload};
-use gbench_model::line::Lack;
+use gbench_model::line::{GPUS_BY_CUDA, Lack};
 use gbench_model::{Exit, Fault};
 
 /// Every built-in workload, in the order of a full run: from the core outwards.
@@ -22,6 +22,10 @@ pub fn catalog() -> Vec<Workload> {
 /// source of the GPU's throttle state.
 #[expect(clippy::print_stderr, reason = "a separate program, whose standard error its parent reads")]
 pub fn main(name: &str, look: OpenLook) -> ExitCode {
+    if name == GPUS_BY_CUDA {
+        println!("{}", serde_json::json!(cuda::gpus()));
+        return ExitCode::SUCCESS;
+    }
     match child(name, look) {
         Ok(()) => ExitCode::SUCCESS,
         Err(fault) => {

@@ -93,7 +93,7 @@ pub use record::stage::{Deadlines, Stage, StageReport, StageStatus};
 pub use record::{
     CLOCK_DROP, CaseRecord, Conditions, CutShort, JOBS, Margin, MetricDeclaration, ProcessEnd, ProcessRecord,
     RecordState, ReportedError, RunRecord, RunSource, SCHEMA_RECORD, SCHEMAS_READ, SM_CLOCK, Side, ToolInfo,
-    add_violations,
+    add_violations, confirms_slowdown,
 };
 #[cfg(feature = "schema")]
 pub use schema::Documented;

@@ -273,6 +273,12 @@ pub fn add_violations(reasons: &mut Vec<String>, grew: [bool; 2]) {
     }
 }
 
+/// True if the driver's counters confirm that hardware slowed the clocks. `grew`: those of power and heat; `by_power`: the
+/// power limit explains the first.
+pub fn confirms_slowdown(grew: [bool; 2], by_power: bool) -> bool {
+    grew[1] || (grew[0] && !by_power)
+}
+
 /// Metric of the clock of a GPU's multiprocessors, sample by sample.
 pub const SM_CLOCK: &str = "sm_clock";
 
@@ -290,7 +296,8 @@ pub struct Conditions {
     /// Why a GPU held its clocks down, as NVML names it; thermal and power reasons only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub throttled: Vec<String>,
-    /// Clock of the streaming multiprocessors in MHz at the end, of the first GPU.
+    /// Mean clock of the streaming multiprocessors in MHz over the samples of its measured window, of the first GPU that it
+    /// could use; absent without such samples. Records of older versions have the clock after its end, which is often idle.
     pub sm_clock_mhz: Option<u32>,
     /// Samples taken while it ran, if the run was monitored.
     pub telemetry: Option<Box<Telemetry>>,

@@ -4,11 +4,10 @@ use std::path::Path;
 
 use super::executor::SessionMeans;
 use super::lock::GateGpus;
-use super::watch::Watch;
+use super::watch::{CaseConditions, Watch};
 use crate::app::progress::Reporter;
-use crate::machine::HostConditions;
 use crate::model::text::count;
-use crate::model::{Fault, Manifest, Result, RunRecord};
+use crate::model::{Fault, Result, RunRecord};
 use crate::run::{ConditionsProbe, GpuQueue, QueueSession, gpu_queues};
 use crate::suite::plan::Plan;
 use crate::suite::{RunOptions, Suite};
@@ -24,7 +23,7 @@ pub(crate) struct SideBySide {
 struct QueueMeans {
     queue: GpuQueue,
     means: SessionMeans,
-    conditions: Option<HostConditions>,
+    conditions: Option<CaseConditions>,
 }
 
 impl SideBySide {
@@ -54,8 +53,7 @@ impl SideBySide {
             count(at_once, "process")
         ));
         let mut means = |queue: GpuQueue| {
-            let conditions = watch.of_queue(&queue, uuids(&queue, &record.manifest));
-            Ok(QueueMeans { queue, means: SessionMeans::beside(reporter)?, conditions })
+            Ok(QueueMeans { queue, means: SessionMeans::beside(reporter)?, conditions: watch.of_queue() })
         };
         Ok(Self { at_once, queues: queues.into_iter().map(&mut means).collect::<Result<_>>()? })
     }
@@ -100,12 +98,6 @@ fn planned(queues: &[GpuQueue], at_once: usize, cases: usize) -> String {
     };
     let each: Vec<String> = queues.iter().map(of).collect();
     format!("up to {} at once: {}{alone}", count(at_once, "process"), each.join("; "))
-}
-
-fn uuids(queue: &GpuQueue, manifest: &Manifest) -> Vec<String> {
-    let facts = manifest.gpu.known();
-    let of = |index: &u32| facts?.devices.get(*index as usize)?.uuid.known().cloned();
-    queue.gpus.iter().filter_map(of).collect()
 }
 
 #[cfg(test)]

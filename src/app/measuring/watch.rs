@@ -1,7 +1,6 @@
 //! Watches the machine while a use case measures: before and after each process, at an interval where the run is monitored, and
 //! for an idle GPU before it.
 
-use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -11,17 +10,18 @@ use std::time::Duration;
 use super::lock::GateGpus;
 use crate::app::progress::Reporter;
 use crate::machine::{self, HostConditions, MachineSampler, Timeline};
-use crate::model::{CalmWait, Component, Exit, Fault, GpuFacts, MonitorRecord, Probe, Result, Unrest};
-use crate::run::{
-    ConditionsProbe, Executor, GpuQueue, Observer, Progress, bound_list, gpus_of_list, wait_for_calm,
+use crate::model::{
+    CalmWait, Conditions, EndedProcess, Exit, Fault, GpuFacts, GpuPlace, MonitorRecord, Probe, Result, Unrest,
 };
+use crate::run::{ConditionsProbe, Executor, Observer, Progress, bound_list, usable_gpus, wait_for_calm};
+use crate::suite::plan::PlannedCase;
 use crate::suite::{BusyGpu, RunOptions, Suite};
 
 pub(crate) struct Watch {
-    conditions: Option<HostConditions>,
+    conditions: Option<CaseConditions>,
     timeline: Option<TimelineFile>,
-    /// Numbers of the GPUs that the suite's processes can use; `None`: perhaps all.
-    gpus: Option<BTreeSet<u32>>,
+    /// The GPUs that the suite's processes can use; `None`: perhaps all.
+    gpus: Option<Vec<GpuPlace>>,
     /// Looks before and after each process, where the suite has not switched that off.
     looks: bool,
     /// Degrees Celsius from which on a GPU is not idle.
@@ -33,7 +33,9 @@ impl Watch {
     /// Errors: the file of `--monitor-output` cannot be written.
     pub(crate) fn of(suite: &Suite, reporter: &Reporter) -> Result<Self> {
         let run = &suite.run;
-        let gpus = gpus_of(suite, machine::gpus);
+        let bindings = Arc::new(Bindings::of(suite, machine::gpus));
+        let gpus = bindings.of_suite(suite);
+        let sampled: Vec<u32> = gpus.iter().flatten().map(|gpu| gpu.index).collect();
         let output = run.monitor_output.value.as_deref();
         let timeline = output.map(TimelineFile::create).transpose()?;
         let interval =
@@ -42,16 +44,18 @@ impl Watch {
         let looks = suite.gate.watch.value;
         let sampler = match run.monitor.value {
             Some(false) => None,
-            Some(true) => Some(MachineSampler::start(interval, timeline.as_ref().map(TimelineFile::writer))),
-            None if looks && uses_gpu => MachineSampler::of_library(interval),
+            Some(true) => {
+                let timeline = timeline.as_ref().map(TimelineFile::writer);
+                Some(MachineSampler::start(interval, &sampled, timeline))
+            }
+            None if looks && uses_gpu => MachineSampler::of_library(interval, &sampled),
             None => None,
         };
         let max_temperature = run.max_gpu_temperature.value;
         let is_there = looks || sampler.is_some();
         let conditions = is_there.then(|| {
-            let here = HostConditions::here();
-            let here = if looks { here } else { here.without_looks() };
-            here.sampled(sampler.map(Arc::new), max_temperature, gpus.clone())
+            let machine = host_conditions(looks, gpus.clone());
+            CaseConditions { machine: machine.sampled(sampler.map(Arc::new), max_temperature), bindings }
         });
         Ok(Self { conditions, timeline, gpus, looks, max_temperature, reporter: reporter.clone() })
     }
@@ -60,15 +64,14 @@ impl Watch {
         self.conditions.as_mut().map(|conditions| conditions as &mut dyn ConditionsProbe)
     }
 
-    /// Watches the GPUs of one queue while other queues run, and shares the sampler with them. `uuids`: of its GPUs. From
-    /// then on the suite's own watch knows that processes of the run were on the GPUs before its first one. `None`: nothing
-    /// is watched.
-    pub(crate) fn of_queue(&mut self, queue: &GpuQueue, uuids: Vec<String>) -> Option<HostConditions> {
+    /// Watches the cases of one queue while other queues run, and shares the sampler with them. From then on the suite's own
+    /// watch knows that processes of the run were on the GPUs before its first one. `None`: nothing is watched.
+    pub(crate) fn of_queue(&mut self) -> Option<CaseConditions> {
         let own = self.conditions.as_mut()?;
-        own.follows_others();
-        let here = HostConditions::beside_others(uuids);
-        let here = if self.looks { here } else { here.without_looks() };
-        Some(here.sampled(own.sampler().cloned(), self.max_temperature, Some(queue.gpus.clone())))
+        own.machine.follows_others();
+        let machine = host_conditions(self.looks, self.gpus.clone());
+        let machine = machine.sampled(own.machine.sampler().cloned(), self.max_temperature);
+        Some(CaseConditions { machine, bindings: Arc::clone(&own.bindings) })
     }
 
     /// Waits, before anything is measured, for GPUs that are idle, where the suite refuses others. Errors: they are not;
@@ -78,18 +81,19 @@ impl Watch {
             return Ok(());
         }
         let mut own;
-        let conditions = match self.conditions.as_mut().filter(|conditions| conditions.sampler().is_some()) {
+        let watched = self.conditions.as_mut().map(|conditions| &mut conditions.machine);
+        let conditions = match watched.filter(|conditions| conditions.sampler().is_some()) {
             Some(conditions) => conditions,
             None => {
                 // Nothing is sampled while processes run; before them the GPUs are asked all the same.
-                let sampler = MachineSampler::of_library(None);
+                let sampler = MachineSampler::of_library(None, &[]);
                 if sampler.is_none() && self.gpus.as_ref().is_none_or(|gpus| !gpus.is_empty()) {
                     self.reporter.note(
                         "`busy_gpu = \"refuse\"`: NVIDIA's library knows no GPU here, so nothing is refused",
                     );
                 }
-                let (limit, gpus) = (self.max_temperature, self.gpus.clone());
-                own = HostConditions::here().without_looks().sampled(sampler.map(Arc::new), limit, gpus);
+                own = HostConditions::without_looks(self.gpus.clone());
+                own = own.sampled(sampler.map(Arc::new), self.max_temperature);
                 &mut own
             }
         };
@@ -125,22 +129,64 @@ fn refused(wait: &CalmWait) -> Fault {
     Fault::at("the GPU", causes.join("; "), next).exits(Exit::Machine)
 }
 
-/// Numbers of the GPUs that a suite's processes can use, as far as its words and the environment tell; `None`: perhaps all.
-fn gpus_of(suite: &Suite, facts: impl FnOnce() -> Probe<GpuFacts>) -> Option<BTreeSet<u32>> {
-    let gate = GateGpus::read();
-    let mut lists = BTreeSet::new();
-    for benchmark in &suite.benchmarks {
-        let declared = &benchmark.components;
-        if declared.is_empty() || declared.contains(&Component::Gpu) {
-            lists.insert(bound_list(benchmark, gate.inherited())?);
-        }
+fn host_conditions(looks: bool, gpus: Option<Vec<GpuPlace>>) -> HostConditions {
+    if looks { HostConditions::here(gpus) } else { HostConditions::without_looks(gpus) }
+}
+
+/// The machine as each case meets it: of its GPUs, only those that the case may use.
+pub(crate) struct CaseConditions {
+    machine: HostConditions,
+    bindings: Arc<Bindings>,
+}
+
+impl ConditionsProbe for CaseConditions {
+    fn concern(&mut self, case: &PlannedCase) {
+        self.machine.concern(self.bindings.of_case(case));
     }
-    if lists.is_empty() {
-        return Some(BTreeSet::new());
+
+    fn begin(&mut self) {
+        self.machine.begin();
     }
-    let facts = facts();
-    let found: Option<Vec<_>> = lists.iter().map(|list| gpus_of_list(list, &facts)).collect();
-    Some(found?.into_iter().flatten().map(|(index, _)| index).collect())
+
+    fn end(&mut self, ended: &EndedProcess) -> Option<Conditions> {
+        self.machine.end(ended)
+    }
+
+    fn unrest(&mut self, waited: bool) -> Vec<Unrest> {
+        self.machine.unrest(waited)
+    }
+}
+
+/// What binds processes to GPUs here: the suite's words and the gate's environment.
+struct Bindings {
+    gate: GateGpus,
+    facts: Probe<GpuFacts>,
+}
+
+impl Bindings {
+    /// `facts` is called only if a benchmark is bound.
+    fn of(suite: &Suite, facts: impl FnOnce() -> Probe<GpuFacts>) -> Self {
+        let gate = GateGpus::read();
+        let binds = suite.benchmarks.iter().any(|it| bound_list(it, gate.inherited()).is_some())
+            || gate.inherited().visible.is_some();
+        let facts = if binds { facts() } else { Probe::Absent("no benchmark is bound to a GPU".into()) };
+        Self { gate, facts }
+    }
+
+    fn of_case(&self, case: &PlannedCase) -> Option<Vec<GpuPlace>> {
+        let device = case.benchmark.device_of(&case.id.params);
+        usable_gpus(&case.benchmark, &device, self.gate.inherited(), &self.facts)
+    }
+
+    /// The GPUs that any process of the suite may use.
+    fn of_suite(&self, suite: &Suite) -> Option<Vec<GpuPlace>> {
+        let usable = |it| usable_gpus(it, &it.settings.device.value, self.gate.inherited(), &self.facts);
+        let each: Vec<Vec<GpuPlace>> = suite.benchmarks.iter().map(usable).collect::<Option<_>>()?;
+        let mut all = each.concat();
+        all.sort();
+        all.dedup();
+        Some(all)
+    }
 }
 
 /// The file of a timeline: a JSON array, whole after each record.
@@ -210,6 +256,7 @@ impl TimelineState {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Component;
     use crate::suite::{Action, Benchmark, Source};
 
     #[test]
@@ -250,10 +297,11 @@ mod tests {
             benchmark.settings.device.value = device.into();
             benchmark.components = components;
             let unknown = || Probe::Absent(String::new());
-            gpus_of(&Suite::new("s", Source::Builtin, vec![benchmark]), unknown)
+            let suite = Suite::new("s", Source::Builtin, vec![benchmark]);
+            Bindings::of(&suite, unknown).of_suite(&suite)
         };
         assert_eq!(suite("", Vec::new()), None);
         assert_eq!(suite("0", Vec::new()), None, "the driver tells nothing");
-        assert_eq!(suite("0", vec![Component::Cpu]), Some(BTreeSet::new()));
+        assert_eq!(suite("0", vec![Component::Cpu]), Some(Vec::new()));
     }
 }

@@ -4,10 +4,8 @@
 //! It looks right before and right after the process; while the process measures it looks only if the run is
 //! monitored. Not observed: throttling by a control group's quota; contention for memory bandwidth; processors of the
 //! host in a container with a synthetic `/proc/stat` (lxcfs, gVisor), where the work of others may read as zero or be
-//! absent; a GPU that was throttled only in the middle of the process, if its driver does not count that. GPUs that
-//! the process did not use are included.
+//! absent; a GPU that was throttled only in the middle of the process, if its driver does not count that.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -16,7 +14,9 @@ use nix::sched::CpuSet;
 use super::host::{Root, affinity};
 use super::nvml::{self, ClocksNow};
 use super::telemetry::{CalmCheck, MachineSampler};
-use gbench_model::{Conditions, EndedProcess, Unrest, add_violations};
+use gbench_model::{
+    Conditions, EndedProcess, GpuPlace, Telemetry, Unrest, add_violations, confirms_slowdown,
+};
 
 /// Ticks of `/proc/stat` per second: USER_HZ, 100 on every supported architecture.
 const TICKS: f64 = 100.0;
@@ -25,10 +25,12 @@ const MIN_WALL: f64 = 0.05;
 /// A process that had less than this much of a processor had too little. It is below one because ticks and the gate's
 /// own work account for a quarter.
 const MIN_LEFT: f64 = 0.75;
+/// NVML's name of a slowdown by the card itself; its cause has a name of its own.
+const HW_SLOWDOWN: &str = "hw_slowdown";
 /// Throttling for a smaller share of the process's time is ignored.
 const MIN_HELD: f64 = 0.01;
 
-type GpuLook = Box<dyn FnMut() -> Option<ClocksNow> + Send>;
+type GpuLook = Box<dyn FnMut(&[String]) -> Option<ClocksNow> + Send>;
 
 pub struct HostConditions {
     root: Root,
@@ -39,10 +41,8 @@ pub struct HostConditions {
     looks: bool,
     sampler: Option<Arc<MachineSampler>>,
     calm: CalmCheck,
-    /// Indices of the GPUs that the run may use; `None`: all.
-    gpus: Option<BTreeSet<u32>>,
-    /// Other processes of the run are on other GPUs, so samples of GPUs outside `gpus` do not concern this process.
-    beside_others: bool,
+    /// The GPUs that matter; `None`: all.
+    gpus: Option<Vec<GpuPlace>>,
     before: Option<Before>,
 }
 
@@ -61,38 +61,30 @@ struct Ticks {
 }
 
 impl HostConditions {
-    /// Conditions of this machine. Opens the driver's library if there is one, and keeps it open.
-    pub fn here() -> Self {
-        Self::of_gpus(Vec::new())
-    }
-
-    /// For use while other processes of the run are on other GPUs. `uuids`: the GPUs that matter; empty: all do.
-    pub fn beside_others(uuids: Vec<String>) -> Self {
-        Self { beside_others: true, ..Self::of_gpus(uuids) }
-    }
-
-    fn of_gpus(uuids: Vec<String>) -> Self {
-        let gpu = nvml::clocks(uuids).map(|look| Box::new(look) as GpuLook);
-        let (root, calm) = (Root::new("/"), CalmCheck::default());
-        let processors = || affinity().ok();
-        let (sampler, gpus, before) = (None, None, None);
-        Self { root, processors, gpu, looks: true, sampler, calm, gpus, beside_others: false, before }
+    /// Conditions of this machine. Opens the driver's library if there is one, and keeps it open. `gpus`: those that matter;
+    /// `None`: all.
+    pub fn here(gpus: Option<Vec<GpuPlace>>) -> Self {
+        let look = || nvml::clocks(&uuids(gpus.as_deref())).map(|look| Box::new(look) as GpuLook);
+        let gpu = if is_empty(gpus.as_deref()) { None } else { look() };
+        Self { gpu, looks: true, ..Self::without_looks(gpus) }
     }
 
     /// Only samples; skips the looks before and after.
-    pub fn without_looks(self) -> Self {
-        Self { gpu: None, looks: false, ..self }
+    pub fn without_looks(gpus: Option<Vec<GpuPlace>>) -> Self {
+        let (root, calm) = (Root::new("/"), CalmCheck::default());
+        let processors = || affinity().ok();
+        Self { root, processors, gpu: None, looks: false, sampler: None, calm, gpus, before: None }
     }
 
     /// Also samples while processes run. `max_temperature`: degrees Celsius above which a GPU is not idle enough to
-    /// start. `gpus`: indices of those that the run may use; `None`: all.
-    pub fn sampled(
-        self,
-        sampler: Option<Arc<MachineSampler>>,
-        max_temperature: Option<f64>,
-        gpus: Option<BTreeSet<u32>>,
-    ) -> Self {
-        Self { sampler, gpus, calm: CalmCheck::new(max_temperature), ..self }
+    /// start.
+    pub fn sampled(self, sampler: Option<Arc<MachineSampler>>, max_temperature: Option<f64>) -> Self {
+        Self { sampler, calm: CalmCheck::new(max_temperature), ..self }
+    }
+
+    /// From now on, these GPUs matter; `None`: all do.
+    pub fn concern(&mut self, gpus: Option<Vec<GpuPlace>>) {
+        self.gpus = gpus;
     }
 
     /// Why the GPUs are not idle while no process of the run uses them; empty if they are idle or cannot be asked.
@@ -100,9 +92,7 @@ impl HostConditions {
     pub fn unrest(&mut self, waited: bool) -> Vec<Unrest> {
         let Some(sampler) = &self.sampler else { return Vec::new() };
         let mut gpus = sampler.gpus_now();
-        if let Some(of_run) = &self.gpus {
-            gpus.retain(|gpu| of_run.contains(&gpu.index));
-        }
+        gpus.retain(|gpu| is_of(self.gpus.as_deref(), gpu.index));
         self.calm.unrest(&gpus, waited)
     }
 
@@ -119,7 +109,7 @@ impl HostConditions {
     pub fn begin(&mut self) {
         let processors = (self.processors)();
         let ticks = if self.looks { ticks(&self.root, processors.as_ref()) } else { None };
-        let gpu = self.gpu.as_mut().and_then(|look| look());
+        let gpu = self.look();
         let at = Instant::now();
         if let Some(sampler) = &self.sampler {
             // A process that began and never ended would keep all readings.
@@ -139,12 +129,10 @@ impl HostConditions {
             let (from, to) = ended.measured.unwrap_or((0.0, wall));
             let mut telemetry = sampler.window(before.at, (after(from), after(to)));
             sampler.end(before.at);
-            if let (true, Some(own)) = (self.beside_others, &self.gpus) {
-                telemetry.gpus.retain(|gpu| own.contains(&gpu.index));
-            }
+            telemetry.gpus.retain(|gpu| is_of(self.gpus.as_deref(), gpu.index));
             Box::new(telemetry)
         });
-        let gpu_after = self.gpu.as_mut().and_then(|look| look());
+        let gpu_after = self.look();
         // The kernel adds up every interrupt since boot when this file is read, so it is read only where it is useful.
         let look = || before.ticks.zip(ticks(&self.root, before.processors.as_ref()));
         let ticks = if wall < MIN_WALL { None } else { look() };
@@ -157,11 +145,33 @@ impl HostConditions {
             other_cpu: other,
             busy: other.is_some_and(|other| other > cores as f64 - MIN_LEFT),
             throttled: throttled(before.gpu.as_ref(), gpu_after.as_ref(), wall),
-            sm_clock_mhz: gpu_after.and_then(|now| now.sm_clock),
+            sm_clock_mhz: telemetry.as_deref().and_then(sm_clock),
             telemetry,
             waited: None,
         })
     }
+
+    fn look(&mut self) -> Option<ClocksNow> {
+        let gpus = self.gpus.as_deref();
+        let look = self.gpu.as_mut().filter(|_| !is_empty(gpus))?;
+        look(&uuids(gpus))
+    }
+}
+
+fn is_empty(gpus: Option<&[GpuPlace]>) -> bool {
+    gpus.is_some_and(<[GpuPlace]>::is_empty)
+}
+
+fn is_of(gpus: Option<&[GpuPlace]>, index: u32) -> bool {
+    gpus.is_none_or(|gpus| gpus.iter().any(|gpu| gpu.index == index))
+}
+
+fn uuids(gpus: Option<&[GpuPlace]>) -> Vec<String> {
+    gpus.into_iter().flatten().map(|gpu| gpu.uuid.clone()).collect()
+}
+
+fn sm_clock(telemetry: &Telemetry) -> Option<u32> {
+    Some(telemetry.gpus.first()?.sm_clock?.mean.round() as u32)
 }
 
 /// Work of others, in processors; `None` if the counters do not advance. `wall` must be long enough for the counters.
@@ -199,8 +209,10 @@ fn ticks(root: &Root, processors: Option<&CpuSet>) -> Option<Ticks> {
 impl ClocksNow {
     /// The reasons related to heat or power. An idle GPU's clocks are low, too, but that is expected.
     pub fn holding(&self) -> Vec<String> {
-        let counts =
-            |reason: &&String| ["thermal", "power", "hw_slowdown"].iter().any(|word| reason.contains(word));
+        let counts = |reason: &&String| {
+            ["thermal", "power"].iter().any(|word| reason.contains(word))
+                || (self.by_hardware && *reason == HW_SLOWDOWN)
+        };
         self.reasons.iter().filter(counts).cloned().collect()
     }
 }
@@ -215,7 +227,12 @@ fn throttled(before: Option<&ClocksNow>, after: Option<&ClocksNow>, wall: f64) -
     }
     if let (Some(before), Some(after)) = (before, after) {
         let held = |at: usize| after.held_ns[at].saturating_sub(before.held_ns[at]) as f64 / 1e9;
-        add_violations(&mut reasons, [0, 1].map(|at| held(at) > wall * MIN_HELD));
+        let grew = [0, 1].map(|at| held(at) > wall * MIN_HELD);
+        let perhaps = before.perhaps_by_hardware || after.perhaps_by_hardware;
+        if perhaps && confirms_slowdown(grew, before.by_power || after.by_power) {
+            reasons.push(HW_SLOWDOWN.into());
+        }
+        add_violations(&mut reasons, grew);
     }
     reasons
 }
@@ -233,7 +250,6 @@ mod tests {
     fn now(reasons: &[&str], held_ns: [u64; 2]) -> ClocksNow {
         ClocksNow {
             reasons: reasons.iter().map(|r| r.to_string()).collect(),
-            sm_clock: Some(1980),
             held_ns,
             ..ClocksNow::default()
         }
@@ -248,7 +264,6 @@ mod tests {
             sampler: None,
             calm: CalmCheck::default(),
             gpus: None,
-            beside_others: false,
             before: None,
         }
     }
@@ -312,11 +327,15 @@ mod tests {
         ];
         looks.reverse();
         let (_folder, root) = tree(&[]);
-        let mut watch = HostConditions { gpu: Some(Box::new(move || looks.pop())), ..without_gpu(root) };
+        let mut watch = HostConditions { gpu: Some(Box::new(move |_| looks.pop())), ..without_gpu(root) };
         watch.begin();
         let said = watch.end(&ended(None, 1.0)).unwrap();
         assert_eq!(said.throttled, ["sw_power_cap", "hw_thermal_slowdown"]);
-        assert_eq!((said.sm_clock_mhz, said.other_cpu), (Some(1980), None));
+        assert_eq!(
+            (said.sm_clock_mhz, said.other_cpu),
+            (None, None),
+            "the clock after its end is not its own"
+        );
     }
 
     #[test]
@@ -324,5 +343,31 @@ mod tests {
         let held = |ns| throttled(Some(&now(&[], [5, 0])), Some(&now(&["gpu_idle"], [5, ns])), 1.0);
         assert_eq!(held(200_000_000), ["thermal_violation"]);
         assert!(held(1_000_000).is_empty());
+    }
+
+    #[test]
+    fn a_slowdown_without_a_cause_needs_a_counter_that_grew() {
+        let changing = |held_ns| ClocksNow { perhaps_by_hardware: true, ..now(&["hw_slowdown"], held_ns) };
+        let said = |held_ns| throttled(Some(&now(&["gpu_idle"], [5, 5])), Some(&changing(held_ns)), 1.0);
+        assert!(said([5, 5]).is_empty());
+        assert_eq!(said([5, 500_000_005]), ["hw_slowdown", "thermal_violation"]);
+        let caused = ClocksNow { by_hardware: true, ..now(&["hw_slowdown", "hw_thermal_slowdown"], [0, 0]) };
+        assert_eq!(caused.holding(), ["hw_slowdown", "hw_thermal_slowdown"]);
+    }
+
+    #[test]
+    fn only_the_gpus_of_a_case_are_looked_at() {
+        let (_folder, root) = tree(&[]);
+        let (tell, told) = std::sync::mpsc::channel();
+        let look = move |of: &[String]| {
+            let _ = tell.send(of.to_vec());
+            Some(ClocksNow::default())
+        };
+        let mut watch = HostConditions { gpu: Some(Box::new(look)), ..without_gpu(root) };
+        for gpus in [None, Some(vec![]), Some(vec![GpuPlace { index: 5, uuid: "GPU-5".into() }])] {
+            watch.concern(gpus);
+            watch.begin();
+        }
+        assert_eq!(told.try_iter().collect::<Vec<_>>(), [vec![], vec!["GPU-5".to_owned()]]);
     }
 }

@@ -9,6 +9,7 @@ mod diff;
 mod environment;
 mod git;
 mod gpu_reading;
+mod gpus;
 mod host;
 #[cfg(test)]
 mod kind_tests;
@@ -38,7 +39,7 @@ pub use telemetry::{MachineSampler, Timeline};
 
 /// Only the GPUs of this machine, as in [`manifest`].
 pub fn gpus() -> Probe<GpuFacts> {
-    nvml::gpus()
+    gpus::gpus()
 }
 
 /// The facts of this machine, of the repository that contains `folder` and of the tools on the path. Never fails: a
@@ -47,7 +48,7 @@ pub fn gpus() -> Probe<GpuFacts> {
 pub fn manifest(folder: &Path) -> Manifest {
     thread::scope(|scope| {
         let tools = Beside::start(scope, tools::tools);
-        let gpu = Beside::start(scope, nvml::gpus);
+        let gpu = Beside::start(scope, gpus);
         let host = host::host(&host::Root::new("/"), &|name| std::env::var(name).ok());
         let git = git::git(folder);
         // `vars` panics on text that is not UTF-8.

@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use serde::de::DeserializeOwned;
 
-use crate::run::gpus::bound::{InheritedGpus, bound_list, gpus_of_list};
+use crate::run::gpus::bound::{InheritedGpus, bound_list, gpus_of_list, usable_gpus};
 use crate::run::gpus::devices::Devices;
+use crate::run::gpus::peaks;
 use crate::run::gpus::queues::gpu_queues;
-use crate::run::gpus::{energy, peaks};
 use crate::run::harness::recognition;
 use crate::run::harness::shared_process::split_by_case;
 use crate::run::outcome::first_line::first_line;
@@ -34,7 +34,7 @@ use gbench_model::*;
 use gbench_suite::plan::{Plan, case_id};
 use gbench_suite::{Action, Benchmark, Extract, ExtractFrom, Requires, Source, Suite};
 
-const KINDS: [(&str, Answer); 15] = [
+const KINDS: [(&str, Answer); 14] = [
     ("builds", |given| format!("{:?}", build::tests::quoted(&printed(given)))),
     ("calibrating", |given| of_command(given, |it| recognition::calibrating(it).map(|it| it.0.name()))),
     ("counts", counting::tests::slope),
@@ -46,7 +46,6 @@ const KINDS: [(&str, Answer); 15] = [
         let told = telling_line::telling(&printed(given).stdout);
         told.map_or("nothing".into(), |told| format!("{}: {}", told.verb(), told.line))
     }),
-    ("power", power),
     ("queues", queues),
     ("refusals", refusal),
     ("requirements", requirements),
@@ -57,7 +56,7 @@ const KINDS: [(&str, Answer); 15] = [
 
 #[test]
 fn every_case_is_answered_as_its_file_says() {
-    walk(env!("CARGO_MANIFEST_DIR"), KINDS, 263);
+    walk(env!("CARGO_MANIFEST_DIR"), KINDS, 259);
 }
 
 fn ask<A: DeserializeOwned, R: Debug>(arguments: &str, function: impl FnOnce(A) -> R) -> String {
@@ -201,6 +200,16 @@ fn gpu_list(given: &Given) -> String {
             devices.objection(&claim, &device, env.as_deref())
         }),
         "unchecked" => ask(it, |device: String| devices.unchecked(&device)),
+        "usable_gpus" => {
+            ask(it, |(components, device, own, visible, by_bus): (_, String, String, Option<String>, _)| {
+                let mut benchmark = benchmark(&["true"], Path::new("/"));
+                benchmark.components = components;
+                benchmark.settings.device.value = device;
+                let inherited = InheritedGpus { visible: visible.as_deref(), by_bus };
+                let found = usable_gpus(&benchmark, &own, inherited, &manifest.gpu);
+                found.map(|found| found.into_iter().map(|gpu| gpu.index).collect::<Vec<u32>>())
+            })
+        }
         "used" => ask(it, |(claim, device, env): (Option<String>, String, Option<String>)| {
             let used = devices.used(claim.as_deref(), &device, env.as_deref());
             used.into_iter().map(|place| (place.index, place.uuid)).collect::<Vec<_>>()
@@ -254,21 +263,6 @@ fn requirements(given: &Given) -> String {
 }
 
 /// Input: GPUs, each with mean power, whether the process is on it, utilisation, and whether another process is on it.
-fn power(given: &Given) -> String {
-    ask(&given.text(), |gpus: Vec<(Option<f64>, bool, f64, bool)>| {
-        let of = |(watts, used, busy, shared): (Option<f64>, _, _, bool)| GpuTelemetry {
-            used,
-            utilization: Spread::of([busy]),
-            mean_power: watts.map(|watts| MeanPower { watts, from: PowerSource::EnergyCounter }),
-            foreign: shared.then_some(ForeignProcess { pid: 7, name: None }).into_iter().collect(),
-            ..GpuTelemetry::default()
-        };
-        let telemetry = Telemetry { gpus: gpus.into_iter().map(of).collect(), ..Telemetry::default() };
-        let mut conditions = Conditions { telemetry: Some(telemetry.into()), ..Conditions::default() };
-        energy::power_of_process(&mut conditions, &[])
-    })
-}
-
 /// Lists the variables that the gate sets for a process: of a `suite`, or of a command with the variable GBENCH_PARAM_OWN; at
 /// a point, or at `shared` ones. `as: cold` also sets `--iterations 3`.
 fn environment(given: &Given) -> String {

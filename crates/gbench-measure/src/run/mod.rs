@@ -15,7 +15,7 @@ mod rounds;
 mod samples;
 mod session;
 
-pub use gpus::bound::{InheritedGpus, bound_list, gpus_of_list};
+pub use gpus::bound::{InheritedGpus, bound_list, gpus_of_list, usable_gpus};
 pub use gpus::idle::wait_for_calm;
 pub use gpus::queues::{GpuQueue, gpu_queues};
 pub use harness::listing::{CaseLister, Unlisted};

@@ -100,6 +100,7 @@ functions! {
     cuGetErrorString(Code, *mut *const c_char);
     }
     optional {
+    cuDeviceTotalMem_v2(*mut usize, CUdevice);
     cuDeviceGetUuid_v2(*mut CUuuid, CUdevice);
     cuDeviceGetUuid(*mut CUuuid, CUdevice);
     cuCtxResetPersistingL2Cache();

@@ -311,6 +311,25 @@ impl CudaDevice {
 }
 
 /// SAFETY: the device's number comes from the driver.
+/// Every GPU visible to CUDA, with the bytes of its memory, if known. Opens no context.
+pub(super) fn all_facts() -> Result<Vec<(Facts, Option<u64>)>> {
+    let api = api()?;
+    // SAFETY: as in `CudaDevice::open`.
+    unsafe {
+        check("cuInit", (api.cuInit)(0))?;
+        let mut count: c_int = 0;
+        check("cuDeviceGetCount", (api.cuDeviceGetCount)(&mut count))?;
+        let one = |number| {
+            let mut device: CUdevice = 0;
+            check("cuDeviceGet", (api.cuDeviceGet)(&mut device, number))?;
+            let mut bytes = 0;
+            let total = api.cuDeviceTotalMem_v2.filter(|ask| ask(&mut bytes, device) == 0);
+            Ok((facts(api, device)?, total.map(|_| bytes as u64)))
+        };
+        (0..count).map(one).collect()
+    }
+}
+
 unsafe fn facts(api: &Api, device: CUdevice) -> Result<Facts> {
     let number = |attribute: i32| {
         let mut value: c_int = 0;
@@ -322,13 +341,14 @@ unsafe fn facts(api: &Api, device: CUdevice) -> Result<Facts> {
     // SAFETY: the name has so many bytes.
     let code = unsafe { (api.cuDeviceGetName)(name.as_mut_ptr().cast(), name.len() as c_int, device) };
     check("cuDeviceGetName", code)?;
-    let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
+    let name = String::from_utf8_lossy(name.split(|byte| *byte == 0).next().unwrap_or_default()).into_owned();
     // Newer drivers report 0 for the two clocks.
     let clock = number(attribute::CLOCK_RATE).unwrap_or(0.0) * 1e3;
     let memory_clock = number(attribute::MEMORY_CLOCK_RATE).unwrap_or(0.0) * 1e3;
     let bus_bytes = number(attribute::MEMORY_BUS_WIDTH).unwrap_or(0.0) / 8.0;
+    let uuid = uuid(api, device, name.contains(SLICE));
     Ok(Facts {
-        name: String::from_utf8_lossy(name).into_owned(),
+        name,
         capability: (
             number(attribute::CAPABILITY_MAJOR)? as u32,
             number(attribute::CAPABILITY_MINOR)? as u32,
@@ -340,7 +360,7 @@ unsafe fn facts(api: &Api, device: CUdevice) -> Result<Facts> {
         memory_bandwidth: 2.0 * memory_clock * bus_bytes,
         cuda_version: cuda_version(api)?,
         integrated: number(attribute::INTEGRATED).unwrap_or(0.0) > 0.0,
-        uuid: uuid(api, device),
+        uuid,
         shared_bytes: number(attribute::MAX_SHARED_OPTIN).unwrap_or(0.0) as u32,
     })
 }
@@ -353,8 +373,11 @@ pub(super) fn cuda_version(api: &Api) -> Result<u32> {
     Ok(version.max(0) as u32)
 }
 
-/// In NVML's form: `GPU-` and 16 bytes in five groups; `None` if unknown.
-fn uuid(api: &Api, device: CUdevice) -> Option<String> {
+/// In the name of a slice, before its profile: `NVIDIA H100 80GB HBM3 MIG 1g.10gb`.
+const SLICE: &str = " MIG ";
+
+/// In NVML's form: `GPU-`, or `MIG-` for a slice, and 16 bytes in five groups; `None` if unknown.
+fn uuid(api: &Api, device: CUdevice, is_slice: bool) -> Option<String> {
     let ask = api.cuDeviceGetUuid_v2.or(api.cuDeviceGetUuid)?;
     let mut uuid = CUuuid { bytes: [0; 16] };
     // SAFETY: a place for 16 bytes.
@@ -362,7 +385,8 @@ fn uuid(api: &Api, device: CUdevice) -> Option<String> {
         return None;
     }
     let hex: String = uuid.bytes.iter().map(|byte| format!("{:02x}", *byte as u8)).collect();
-    Some(format!("GPU-{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]))
+    let kind = if is_slice { "MIG" } else { "GPU" };
+    Some(format!("{kind}-{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]))
 }
 
 pub(super) struct Buffer {

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
+use super::energy;
 use super::error::CudaError;
 use super::floor::shown;
 use super::sampler::{Sampler, TimedSample};
@@ -15,7 +16,7 @@ use crate::pace::Limit;
 use crate::spec::{MetricSpec, MicroError};
 use crate::throttle_state::{ThrottleLook, ThrottleState};
 use gbench_model::line::{Event, Request};
-use gbench_model::{Better, SM_CLOCK, Stage};
+use gbench_model::{Better, ENERGY, SM_CLOCK, Stage};
 use gbench_stats as stats;
 
 /// The metrics of every kernel.
@@ -27,6 +28,10 @@ pub(super) static METRICS: [MetricSpec; 3] = [
 /// Times of abandoned attempts: recorded, never judged.
 static THROTTLED_TIME: MetricSpec =
     MetricSpec { name: "throttled_time", unit: "s", better: Better::Lower, threshold: 0.02, judged: false };
+
+/// Of calls back to back, and so with whatever the call before left in the cache.
+static CALL_ENERGY: MetricSpec =
+    MetricSpec { name: ENERGY, unit: "J", better: Better::Lower, threshold: 0.05, judged: false };
 
 /// Samples between two looks at the card.
 const GROUP: u32 = 10;
@@ -104,7 +109,15 @@ pub(super) fn measure(
     channel.stage(Stage::Verify)?;
     check_events(sampler, calls, &mut call)?;
     let mut times: Vec<f64> = attempt.samples.iter().map(|sample| sample.seconds).collect();
-    Ok(stats::median(&mut times).unwrap_or(f64::NAN))
+    let seconds = stats::median(&mut times).unwrap_or(f64::NAN);
+    // Once per case: it takes longer than many a measurement.
+    if request.process == 0 && !request.turns && !request.cold {
+        let mut joules = || state()?.joules;
+        if let Some(joules) = energy::of_call(&mut joules, (sampler, seconds), &mut call)? {
+            channel.record(&CALL_ENERGY, joules);
+        }
+    }
+    Ok(seconds)
 }
 
 /// The clock of every sample, in order; `None` if one is missing: a missing number would make the case invalid, and a shorter

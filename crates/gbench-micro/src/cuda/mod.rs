@@ -6,6 +6,7 @@
 //! | `api`, `device` | the driver's functions, and a GPU behind functions that cannot be misused |
 //! | `compiler` | from a kernel's source to machine code |
 //! | `sampler` | one sample: events around calls, the device blocked meanwhile, and the clock |
+//! | `energy` | the joules of a call |
 //! | `throttle`, `measuring` | warm-up until the card settles, groups of samples, attempts on a throttled card |
 //! | `kernel` | one kernel from its source to a checked answer |
 //! | `operators`, `kernels/*.cu`, `host_buffer` | the kernels of the suite with their right answers |
@@ -21,8 +22,10 @@ mod compiler;
 pub mod cubins;
 mod cublas;
 mod device;
+mod energy;
 mod error;
 mod floor;
+mod gpu_facts;
 mod host_buffer;
 mod kernel;
 mod launches;
@@ -39,6 +42,7 @@ use super::workload::Workload;
 
 pub use compiler::compiler_in_use;
 pub use error::CudaError;
+pub(super) use gpu_facts::gpus;
 pub(super) use user_kernel::KERNEL;
 
 pub(super) fn workloads() -> impl Iterator<Item = Workload> {

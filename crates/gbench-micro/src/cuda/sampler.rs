@@ -155,6 +155,18 @@ impl Sampler {
         self.gpu.launch(&self.stamp, &self.stamp_launch, &Parameters::default().buffer(stamp))
     }
 
+    /// Makes calls back to back, with nothing between them, and waits for the last. Returns their number.
+    pub(super) fn back_to_back(
+        &mut self,
+        calls: u32,
+        mut call: impl FnMut(u32) -> Result<()>,
+    ) -> Result<u32> {
+        let calls = calls.clamp(1, MAX_CALLS);
+        self.queue(calls, &mut call)?;
+        self.gpu.wait()?;
+        Ok(calls)
+    }
+
     /// Seconds of `calls` calls by the events, and by the host's clock from their release until the device is idle. The device
     /// is never blocked here, so both begin with the first call.
     pub(super) fn events_and_device(

@@ -2,7 +2,7 @@
 
 use super::sampler::TimedSample;
 use crate::throttle_state::ThrottleState;
-use gbench_model::add_violations;
+use gbench_model::{add_violations, confirms_slowdown};
 use gbench_stats as stats;
 
 /// A sample below this share of the usual clock is marked.
@@ -28,6 +28,8 @@ pub(super) struct MeasuringAttempt {
 struct Said {
     /// Hardware limited the clocks, for heat or a fault.
     by_hardware: bool,
+    /// The driver reported that without a cause, and no counter confirms it: a lower clock of the sample does.
+    perhaps_by_hardware: bool,
     /// The power limit did: normal operation, and an explanation of a low clock.
     by_power: bool,
 }
@@ -49,28 +51,38 @@ impl MeasuringAttempt {
             (Some(before), Some(after)) => after.held_ns[at] > before.held_ns[at],
             _ => false,
         };
+        let by_power = looks().any(|state| state.by_power);
+        let counted = [grew(0), grew(1)];
+        let perhaps = looks().any(|state| state.perhaps_by_hardware);
+        let confirmed = perhaps && confirms_slowdown(counted, by_power);
         let said = Said {
-            by_hardware: looks().any(|state| state.by_hardware),
-            by_power: looks().any(|state| state.by_power) || grew(0),
+            by_hardware: confirmed || looks().any(|state| state.by_hardware),
+            perhaps_by_hardware: perhaps,
+            by_power: by_power || grew(0),
         };
         let mut reasons: Vec<String> = looks().flat_map(|state| state.reasons.clone()).collect();
-        add_violations(&mut reasons, [grew(0), grew(1)]);
+        add_violations(&mut reasons, counted);
+        let first = self.samples.len();
+        self.said.extend(group.iter().map(|_| said));
+        self.samples.extend(group);
+        self.last_look = after;
+        if confirmed || (perhaps && self.throttled().iter().any(|at| *at >= first)) {
+            reasons.push("hw_slowdown".into());
+        }
         for reason in reasons {
             if !self.reasons.contains(&reason) {
                 self.reasons.push(reason);
             }
         }
-        self.said.extend(group.iter().map(|_| said));
-        self.samples.extend(group);
-        self.last_look = after;
     }
 
     /// Indices of the marked samples.
     pub(super) fn throttled(&self) -> Vec<usize> {
         let usual = self.before.max(usual_clock(&self.samples));
         let is_slow = |sample: &TimedSample| sample.clock.is_some_and(|clock| clock < MIN_CLOCK * usual);
-        let is_marked =
-            |sample: &TimedSample, said: Said| said.by_hardware || (is_slow(sample) && !said.by_power);
+        let is_marked = |sample: &TimedSample, said: Said| {
+            said.by_hardware || (is_slow(sample) && (said.perhaps_by_hardware || !said.by_power))
+        };
         let marks = self.samples.iter().zip(&self.said).enumerate();
         marks.filter(|(_, (sample, said))| is_marked(sample, **said)).map(|(at, _)| at).collect()
     }
@@ -97,7 +109,7 @@ mod tests {
 
     fn state(reason: &str, [by_power, by_hardware]: [bool; 2], held_ns: [u64; 2]) -> Option<ThrottleState> {
         let reasons = Some(reason.to_owned()).filter(|reason| !reason.is_empty()).into_iter().collect();
-        Some(ThrottleState { reasons, by_power, by_hardware, held_ns })
+        Some(ThrottleState { reasons, by_power, by_hardware, held_ns, ..ThrottleState::default() })
     }
 
     const CALM: [bool; 2] = [false, false];
@@ -119,6 +131,21 @@ mod tests {
         attempt.add(vec![at(1.9e9); 2], state("hw_thermal_slowdown", [false, true], [0, 7]));
         assert_eq!((attempt.throttled(), attempt.is_spoilt()), (vec![0, 1], true));
         assert_eq!(attempt.reasons, ["hw_thermal_slowdown"]);
+    }
+
+    #[test]
+    fn a_slowdown_without_a_cause_marks_what_a_counter_or_the_samples_own_clock_confirms() {
+        let marked = |clock, held: u64| {
+            let look =
+                |held| state("", CALM, [0, held]).map(|it| ThrottleState { perhaps_by_hardware: true, ..it });
+            let mut attempt =
+                MeasuringAttempt { last_look: look(5), ..MeasuringAttempt::after(&[at(1.98e9)], 0.0) };
+            attempt.add(vec![at(1.98e9), at(clock)], look(held));
+            (attempt.throttled(), attempt.reasons.join(" "))
+        };
+        assert_eq!(marked(1.98e9, 5), (vec![], String::new()), "a change of state");
+        assert_eq!(marked(0.99e9, 5), (vec![1], "hw_slowdown".into()));
+        assert_eq!(marked(1.98e9, 6), (vec![0, 1], "thermal_violation hw_slowdown".into()));
     }
 
     #[test]

@@ -24,6 +24,9 @@ pub const PROTOCOL: u32 = 1;
 /// First argument that makes the binary run a member of the micro suite.
 pub const MICRO_ARGUMENT: &str = "__micro";
 
+/// The member, which is not in the suite, that prints the GPUs known to CUDA instead of measuring.
+pub const GPUS_BY_CUDA: &str = "gpus_by_cuda";
+
 /// First argument that makes the binary compile the kernels of the micro suite into a folder.
 pub const CUBINS_ARGUMENT: &str = "__cubins";
 

@@ -7,7 +7,7 @@ use crate::gpu::code_union::CODE_FIGURES;
 /// Metrics that the gate's own GPU programs send in addition to the time, with `gate: false`.
 const BESIDE_TIME: [&str; 3] = ["cycles", SM_CLOCK, "throttled_time"];
 
-/// Joules of the GPU per iteration, if its power was sampled.
+/// Joules of the GPU per iteration.
 pub const ENERGY: &str = "energy_per_iteration";
 
 /// Suffix of an amount of work: its rate per watt.

@@ -83,6 +83,13 @@ fn devices(manifest: &Manifest, gpus: &GpuFacts) -> CheckResult {
     let models: Vec<String> = models.iter().map(|(model, count)| format!("{count} x {model}")).collect();
     let found = format!("{}, driver {}, CUDA {}", models.join(", "), shown(&gpus.driver), shown(&gpus.cuda));
     match gpu_obstacle(manifest) {
+        None if gpus.nvml.known().is_none() => {
+            let advice = "start the container with NVIDIA_DRIVER_CAPABILITIES=compute,utility, if it is one";
+            warning(
+                format!("{found}; clocks, heat and other processes are not watched: {}", shown(&gpus.nvml)),
+                advice,
+            )
+        }
         None => ok(found),
         Some(reason) => {
             problem(reason, "make `nvidia-smi` list a GPU, and let CUDA_VISIBLE_DEVICES name one or unset it")

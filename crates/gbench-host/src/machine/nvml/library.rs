@@ -50,52 +50,54 @@ fn ask(named: Option<OsString>) -> Probe<GpuFacts> {
 
 pub(super) const LONGEST_NAME: usize = 1024;
 
-/// Limits that the card imposes itself.
-const BY_HARDWARE: ThrottleReasons = ThrottleReasons::HW_SLOWDOWN
-    .union(ThrottleReasons::HW_THERMAL_SLOWDOWN)
-    .union(ThrottleReasons::HW_POWER_BRAKE_SLOWDOWN);
+/// Limits that the card imposes itself, for a cause that it names.
+const BY_HARDWARE: ThrottleReasons =
+    ThrottleReasons::HW_THERMAL_SLOWDOWN.union(ThrottleReasons::HW_POWER_BRAKE_SLOWDOWN);
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ClocksNow {
     /// Reasons that limit any GPU's clocks, in lower case, as in [`Gpu::throttle_reasons`].
     pub reasons: Vec<String>,
-    /// Hardware limits a GPU's clocks: heat, its power supply or a fault.
+    /// Hardware limits a GPU's clocks, for heat or its power supply.
     pub by_hardware: bool,
+    /// A busy GPU has the bit `HW_SLOWDOWN` and neither of its causes. NVIDIA: "may be also reported during PState or
+    /// clock change", so it needs a second sign: a counter that grew, or a lower clock.
+    pub perhaps_by_hardware: bool,
     /// The power limit lowers a GPU's clocks.
     pub by_power: bool,
-    /// MHz of the first GPU's streaming multiprocessors.
-    pub sm_clock: Option<u32>,
     /// Nanoseconds since the driver's start in which power and heat limited the clocks, summed over all GPUs; 0 if the
     /// driver does not count.
     pub held_ns: [u64; 2],
+    /// Joules since the driver's start, of a single GPU; `None` also for a slice of one.
+    pub joules: Option<f64>,
 }
 
-/// Returns a function that reads the clocks of the GPUs with these UUIDs, or of all GPUs if none matches; `None` without a
-/// GPU. The calls run in a separate thread. After an answer that takes longer than a second, every later reading is `None`.
-pub fn clocks(of: Vec<String>) -> Option<impl FnMut() -> Option<ClocksNow> + use<>> {
+/// Returns a function that reads the clocks of the GPUs with the given UUIDs, of all GPUs if none is given, and of the only
+/// GPU whatever its UUID. `None` if those in `first` do not answer. The calls run in a separate thread. After an answer that
+/// takes longer than a second, every later reading is `None`.
+pub fn clocks(first: &[String]) -> Option<impl FnMut(&[String]) -> Option<ClocksNow> + use<>> {
     const PATIENCE: Duration = Duration::from_secs(1);
-    let (ask, asked) = mpsc::channel::<()>();
+    let (ask, asked) = mpsc::channel::<Vec<String>>();
+    let of = first.to_vec();
     let (tell, told) = mpsc::channel();
     let _ = thread::Builder::new().spawn(move || {
         let named = std::env::var_os(NVML_LIBRARY).filter(|name| !name.is_empty());
         let library = NvmlLibrary::open(named.as_deref()).ok();
-        let clocks = |library: &NvmlLibrary| library.clocks(&of);
-        let first = library.as_ref().and_then(clocks);
-        if tell.send(first).is_err() {
+        let clocks = |of: &[String]| library.as_ref().and_then(|library| library.clocks(of));
+        if tell.send(clocks(&of)).is_err() {
             return;
         }
-        while asked.recv().is_ok() {
-            let now = library.as_ref().and_then(clocks);
-            if tell.send(now).is_err() {
+        while let Ok(of) = asked.recv() {
+            if tell.send(clocks(&of)).is_err() {
                 return;
             }
         }
     });
     told.recv_timeout(DEADLINE).ok().flatten()?;
     let mut lost = false;
-    Some(move || {
+    Some(move |of: &[String]| {
         // A late answer to an earlier question would be mistaken for the answer to this one.
-        if lost || ask.send(()).is_err() {
+        if lost || ask.send(of.to_vec()).is_err() {
             return None;
         }
         let answer = told.recv_timeout(PATIENCE);
@@ -109,8 +111,8 @@ pub(in crate::machine) fn reason_names(bits: u64) -> Vec<String> {
     names(ThrottleReasons::from_bits_truncate(bits))
 }
 
-/// True if the library has a function; `None` if the library cannot be loaded.
-fn has_function(library: &OsStr, function: &str) -> Option<bool> {
+/// True if a library has a function; `None` if the library cannot be loaded.
+pub(in crate::machine) fn has_function(library: &OsStr, function: &str) -> Option<bool> {
     let (library, function) = (CString::new(library.as_bytes()).ok()?, CString::new(function).ok()?);
     // SAFETY: both strings end in NUL and outlive the calls. The handle comes from `dlopen`, is checked before
     // use and closed once. Loading runs the library's initialisers, as the wrapper's own `dlopen` does next.
@@ -176,19 +178,36 @@ impl NvmlLibrary {
 }
 
 impl NvmlLibrary {
-    /// `None` if no GPU answers.
+    /// `None` if none of these GPUs answers.
     fn clocks(&self, of: &[String]) -> Option<ClocksNow> {
         let nvml = self.nvml.as_ref()?;
-        let devices: Vec<Device<'_>> =
-            (0..nvml.device_count().ok()?).filter_map(|index| nvml.device_by_index(index).ok()).collect();
-        let is_asked = |device: &&Device<'_>| device.uuid().is_ok_and(|uuid| of.contains(&uuid));
-        let asked: Vec<&Device<'_>> = devices.iter().filter(is_asked).collect();
-        let devices = if asked.is_empty() { devices.iter().collect() } else { asked };
-        let mut now =
-            ClocksNow { sm_clock: devices.first()?.clock_info(Clock::SM).ok(), ..ClocksNow::default() };
+        let mut is_whole = true;
+        let by_uuid = |uuid: &String| {
+            let device = nvml.device_by_uuid(uuid.as_str()).ok()?;
+            // A slice has the clocks of its card.
+            let card = device.mig_parent_device();
+            is_whole &= card.is_err();
+            Some(card.unwrap_or(device))
+        };
+        let mut devices: Vec<Device<'_>> = of.iter().filter_map(by_uuid).collect();
+        let count = nvml.device_count().ok()?;
+        if devices.is_empty() && (of.is_empty() || count == 1) {
+            devices = (0..count).filter_map(|index| nvml.device_by_index(index).ok()).collect();
+        }
+        if devices.is_empty() {
+            return None;
+        }
+        let mut now = ClocksNow::default();
+        if let ([only], true) = (devices.as_slice(), is_whole) {
+            now.joules = only.total_energy_consumption().ok().map(|millijoules| millijoules as f64 / 1000.0);
+        }
         for device in devices {
             let reasons = device.current_throttle_reasons().unwrap_or(ThrottleReasons::NONE);
-            now.by_hardware |= reasons.intersects(BY_HARDWARE);
+            let by_hardware = reasons.intersects(BY_HARDWARE);
+            now.by_hardware |= by_hardware;
+            let is_idle = reasons.contains(ThrottleReasons::GPU_IDLE);
+            now.perhaps_by_hardware |=
+                reasons.contains(ThrottleReasons::HW_SLOWDOWN) && !by_hardware && !is_idle;
             now.by_power |= reasons.contains(ThrottleReasons::SW_POWER_CAP);
             now.reasons.extend(names(reasons));
             for (sum, policy) in

@@ -9,5 +9,5 @@ mod telemetry;
 
 pub(super) use clock_setter::{ClockRefusal, ClockSetter};
 pub use library::{ClocksNow, clocks};
-pub(super) use library::{gpus, knows_locked_clocks, reason_names};
+pub(super) use library::{gpus, has_function, knows_locked_clocks, reason_names};
 pub(super) use telemetry::telemetry;

@@ -7,12 +7,12 @@ use super::library::{LONGEST_NAME, NvmlLibrary, names, watts};
 use crate::machine::gpu_reading::{GpuReading, GpuState, GpuUser, Whose};
 use gbench_model::{NVML_LIBRARY, TelemetryGap};
 
-/// Returns a function that samples every GPU; create it in the thread that calls it. It returns an empty list if no
-/// GPU answers.
+/// Returns a function that samples the GPUs with these indices, or every GPU if there are none; create it in the thread that
+/// calls it. It returns an empty list if no GPU answers.
 ///
 /// A driver that was reset does not know an old session, so after no GPU answered, the library is opened again for the
 /// next call.
-pub(in crate::machine) fn telemetry() -> impl FnMut() -> Vec<GpuReading> {
+pub(in crate::machine) fn telemetry(of: Vec<u32>) -> impl FnMut() -> Vec<GpuReading> {
     let named = std::env::var_os(NVML_LIBRARY).filter(|name| !name.is_empty());
     let mut library = None;
     let mut names: Vec<GpuName> = Vec::new();
@@ -24,7 +24,9 @@ pub(in crate::machine) fn telemetry() -> impl FnMut() -> Vec<GpuReading> {
             return names.iter().map(|name| name.without(TelemetryGap::Refused)).collect();
         };
         if names.is_empty() {
-            names = (0..nvml.device_count().unwrap_or(0)).map(|index| GpuName::of(nvml, index)).collect();
+            let indices = 0..nvml.device_count().unwrap_or(0);
+            let wanted = indices.filter(|index| of.is_empty() || of.contains(index));
+            names = wanted.map(|index| GpuName::of(nvml, index)).collect();
         }
         let readings: Vec<GpuReading> = names.iter().map(|name| name.reading(nvml)).collect();
         if readings.iter().all(|reading| reading.state.is_err()) {

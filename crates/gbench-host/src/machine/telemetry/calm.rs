@@ -12,9 +12,9 @@ const BUSY: f64 = 10.0;
 /// Bytes by which the memory in use may exceed the minimum: contexts of drivers and displays come and go.
 const MEMORY_SLACK: u64 = 256 << 20;
 
-/// Prefix of NVML's names for limits that the card imposes itself.
-const BY_HARDWARE: &str = "hw_";
-const BY_HEAT: &str = "sw_thermal_slowdown";
+/// NVML's names of limits by heat or the power supply. Not `hw_slowdown` alone: NVIDIA's driver also sets that while a card
+/// changes its clocks, as it does right after a process.
+const SLOWED: [&str; 3] = ["hw_thermal_slowdown", "hw_power_brake_slowdown", "sw_thermal_slowdown"];
 
 #[derive(Default)]
 pub(in crate::machine) struct CalmCheck {
@@ -41,7 +41,8 @@ impl CalmCheck {
     fn of_gpu(&mut self, gpu: u32, state: Option<&GpuState>, alone: bool) -> Vec<Unrest> {
         let Some(state) = state else { return Vec::new() };
         let mut found = Vec::new();
-        let works = state.utilization.is_none_or(|utilization| utilization >= BUSY);
+        // NVML gives no utilisation of slices (MIG) and virtual GPUs: a process that only has memory there may rest.
+        let works = state.utilization.is_some_and(|utilization| utilization >= BUSY);
         // A process with an unknown owner is not part of the run either: the run has none on the GPU now.
         let others = state.processes.iter().filter(|user| user.whose != Whose::Ours);
         let others: Vec<ForeignProcess> =
@@ -59,10 +60,10 @@ impl CalmCheck {
         {
             found.push(Unrest::Hot { gpu, temperature, limit });
         }
-        let slowed = |reason: &&String| reason.starts_with(BY_HARDWARE) || *reason == BY_HEAT;
-        let slowed = state.reasons.iter().filter(slowed);
+        let slowed = state.reasons.iter().filter(|reason| SLOWED.contains(&reason.as_str()));
         found.extend(slowed.map(|reason| Unrest::Slowed { gpu, reason: reason.clone() }));
-        if let Some(bytes) = state.memory_used {
+        // Without a utilisation it is a card of several slices or guests, whose memory comes and goes.
+        if let Some(bytes) = state.memory_used.filter(|_| state.utilization.is_some()) {
             let idle = self.idle.entry(gpu).or_insert(bytes);
             *idle = bytes.min(*idle);
             if bytes - *idle > MEMORY_SLACK {
@@ -96,6 +97,8 @@ mod tests {
         assert_eq!(check.unrest(&gpu(used(50.0, Whose::Others)), false), other);
         assert_eq!(check.unrest(&gpu(used(50.0, Whose::Unknown)), false), other);
         assert_eq!(check.unrest(&gpu(used(0.0, Whose::Others)), false), []);
+        let slice = GpuState { utilization: None, ..used(0.0, Whose::Others) };
+        assert_eq!(check.unrest(&gpu(slice), true), [], "a slice has no utilisation");
         let busy = vec![Unrest::Busy { gpu: 0, utilization: 50.0 }];
         assert_eq!(check.unrest(&gpu(used(50.0, Whose::Ours)), false), busy, "it is no process of the run's");
     }
@@ -114,8 +117,9 @@ mod tests {
     fn heat_slowdown_and_memory_that_does_not_come_back_are_told() {
         let mut check = CalmCheck { max_temperature: Some(70.0), ..CalmCheck::default() };
         let state = |memory: u64| GpuState {
+            utilization: Some(0.0),
             temperature: Some(71.0),
-            reasons: vec!["gpu_idle".into(), "hw_thermal_slowdown".into()],
+            reasons: ["gpu_idle", "hw_slowdown", "hw_thermal_slowdown"].map(String::from).to_vec(),
             memory_used: Some(memory),
             ..GpuState::default()
         };
@@ -124,6 +128,12 @@ mod tests {
         assert_eq!(check.unrest(&gpu(state(1 << 30)), false), [hot.clone(), slowed.clone()]);
         let memory = Unrest::MemoryInUse { gpu: 0, bytes: 2 << 30, idle: 1 << 30 };
         assert_eq!(check.unrest(&gpu(state(2 << 30)), false), [hot, slowed, memory]);
+        let slice = GpuState { utilization: None, ..state(2 << 30) };
+        assert_eq!(
+            check.unrest(&gpu(slice), false).len(),
+            2,
+            "the memory of a slice's neighbours comes and goes"
+        );
         let lost = GpuReading { state: Err(TelemetryGap::GpuLost), ..gpu(GpuState::default()).remove(0) };
         assert_eq!(check.unrest(&[lost], true), [], "nothing is known of it");
     }

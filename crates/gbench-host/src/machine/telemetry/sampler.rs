@@ -47,15 +47,17 @@ struct Kept {
 
 impl MachineSampler {
     /// Starts at once, and returns after the first reading. If no GPU can be asked, only processors and memory are
-    /// read. `interval`: `None` for the default.
-    pub fn start(interval: Option<Duration>, timeline: Option<Timeline>) -> Self {
-        Self::of(interval, GpuSource::ALL.into_iter().find_map(OpenSource::new), timeline)
+    /// read. `interval`: `None` for the default. `gpus`: indices of those to read, if the source can leave others out; empty:
+    /// all.
+    pub fn start(interval: Option<Duration>, gpus: &[u32], timeline: Option<Timeline>) -> Self {
+        let open = |source| OpenSource::new(source, gpus);
+        Self::of(interval, GpuSource::ALL.into_iter().find_map(open), timeline)
     }
 
     /// The same, but only if NVIDIA's library knows a GPU, because programs would have to be started for each reading.
     /// Otherwise `None`.
-    pub fn of_library(interval: Option<Duration>) -> Option<Self> {
-        Some(Self::of(interval, Some(OpenSource::new(GpuSource::Nvml)?), None))
+    pub fn of_library(interval: Option<Duration>, gpus: &[u32]) -> Option<Self> {
+        Some(Self::of(interval, Some(OpenSource::new(GpuSource::Nvml, gpus)?), None))
     }
 
     fn of(interval: Option<Duration>, gpu: Option<OpenSource>, timeline: Option<Timeline>) -> Self {
@@ -146,9 +148,10 @@ struct OpenSource {
 
 impl OpenSource {
     /// `None`: no GPU answers.
-    fn new(source: GpuSource) -> Option<Self> {
+    fn new(source: GpuSource, gpus: &[u32]) -> Option<Self> {
+        let gpus = gpus.to_vec();
         let make = move || {
-            let mut ask = source.open();
+            let mut ask = source.open(gpus);
             move || (ask(), own_cpu())
         };
         let (probe, (first, cost)) = PatientProbe::start(make, OPENING)?;

@@ -40,10 +40,10 @@ impl GpuSource {
         if self == Self::Nvml { Duration::ZERO } else { PROGRAM_INTERVAL }
     }
 
-    /// Call this in the thread that will ask.
-    pub(super) fn open(self) -> AskGpus {
+    /// Call this in the thread that will ask. `of`: indices of the GPUs to ask; empty: all. A program prints all of them.
+    pub(super) fn open(self, of: Vec<u32>) -> AskGpus {
         match self {
-            Self::Nvml => Box::new(nvml::telemetry()),
+            Self::Nvml => Box::new(nvml::telemetry(of)),
             Self::NvidiaSmi => Box::new(move || {
                 let Some(gpus) = printed(self, nvidia_smi::GPUS) else { return Vec::new() };
                 let users = printed(self, nvidia_smi::PROCESSES).unwrap_or_default();

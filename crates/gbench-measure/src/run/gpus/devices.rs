@@ -88,8 +88,10 @@ impl<'m> Devices<'m> {
         }
         let gpus = match self.here {
             Probe::Failed(_) => return None,
+            // A driver that is not found refutes nothing: a GPU of another maker may be called `cuda`, too.
             Probe::Absent(reason) => {
-                return Some(Claim::Refuted(format!("it claims to have run on `{claim}`, and {reason}")));
+                let what = "it claims to have run on";
+                return Some(Claim::Doubtful(format!("{what} `{claim}`, which was not checked: {reason}")));
             }
             Probe::Known(facts) => &facts.devices,
         };

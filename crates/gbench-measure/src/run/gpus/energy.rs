@@ -1,64 +1,72 @@
-//! Energy of an iteration and work per watt, from samples of the GPU while a process measured.
+//! Work per watt, from the energy of an iteration that a program states.
 
 use crate::run::samples::collected::{CollectedSamples, MetricSamples, RATES, Role};
-use gbench_model::{Better, Conditions, ENERGY, GpuPlace, GpuTelemetry, PER_WATT, Spread, Telemetry};
+use gbench_model::{Better, Conditions, GpuPlace, PER_WATT};
 
-/// The least percent of utilisation of the measured GPU, if no process on it is visible.
-const MIN_BUSY: f64 = 10.0;
-
-/// [`power_of`] a process whose GPUs the suite determines: a GPU that it is bound to is marked as used. Also `None` if the GPU
-/// was not idle before it.
-pub(crate) fn power_of_process(conditions: &mut Conditions, bound: &[GpuPlace]) -> Option<f64> {
-    let telemetry = conditions.telemetry.as_mut()?;
+/// Marks the GPU that a process is bound to as used. True if processes of others were on a GPU that it used, so that the
+/// energy of the card is not its own.
+pub(crate) fn shares_its_gpu(conditions: &mut Conditions, bound: &[GpuPlace]) -> bool {
+    let Some(telemetry) = conditions.telemetry.as_mut() else { return false };
     if let [only] = bound {
         telemetry.gpus.iter_mut().filter(|gpu| gpu.index == only.index).for_each(|gpu| gpu.used = true);
     }
-    let restless = conditions.waited.as_ref().is_some_and(|wait| wait.in_vain);
-    power_of(telemetry).filter(|_| !restless)
-}
-
-/// Watts of the GPUs that a process used, over its measuring time. `None`: no GPU has a mean power, or it is unknown which
-/// GPUs were used.
-fn power_of(telemetry: &Telemetry) -> Option<f64> {
-    let used: Vec<&GpuTelemetry> = telemetry.gpus.iter().filter(|gpu| gpu.used).collect();
-    let used = match (used.as_slice(), telemetry.gpus.as_slice()) {
-        // In a container, the driver may report other process ids.
-        ([], [only]) if only.foreign.is_empty() && only.utilization.is_some_and(is_busy) => vec![only],
-        _ => used,
-    };
-    let watts: Option<Vec<f64>> = used.iter().map(|gpu| Some(gpu.mean_power?.watts)).collect();
-    let watts: f64 = watts?.iter().sum();
-    (watts > 0.0).then_some(watts)
-}
-
-fn is_busy(share: Spread) -> bool {
-    share.mean >= MIN_BUSY
+    telemetry.gpus.iter().any(|gpu| gpu.used && !gpu.foreign.is_empty())
 }
 
 impl CollectedSamples {
-    /// Adds `energy_per_iteration` in joules, and each rate of work per watt. `timed`: the metric with the time of an
-    /// iteration; `declared`: its unit in the suite file. Energy that the program itself reports is kept.
-    pub(crate) fn take_power(&mut self, watts: f64, timed: &str, declared: Option<&str>) {
-        let joules = |name: &str, samples: &MetricSamples| {
-            name.starts_with("energy") && samples.unit.as_deref() == Some("J")
+    /// Adds what a watt gives of each declared amount of work, which is the work of a joule, if the energy of an iteration is
+    /// known.
+    pub(crate) fn take_work_per_joule(&mut self) {
+        let is_energy = |(name, samples): &(&String, &MetricSamples)| {
+            name.starts_with("energy") && samples.unit.as_deref() == Some("J") && !samples.values.is_empty()
         };
-        let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-        let time = self.timed(timed, declared).filter(|(time, _)| !time.values.is_empty());
-        let energy = time.map(|(time, seconds)| mean(&time.values) * seconds * watts);
-        let mut figures = Vec::new();
-        if !self.metrics.iter().any(|(name, samples)| joules(name, samples)) {
-            let energy = energy.map(|energy| (ENERGY.to_owned(), "J".to_owned(), Better::Lower, energy));
-            figures.extend(energy);
-        }
+        let Some((_, energy)) = self.metrics.iter().find(is_energy) else { return };
+        let joules = energy.values.iter().sum::<f64>() / energy.values.len() as f64;
         for (amount, unit) in RATES {
-            let rate = self.metrics.get(&format!("{amount}_rate")).filter(|rate| !rate.values.is_empty());
-            let Some(rate) = rate.filter(|rate| rate.unit.as_deref() == Some(unit)) else { continue };
-            let value = mean(&rate.values) / watts;
-            figures.push((format!("{amount}{PER_WATT}"), format!("{unit}/W"), Better::Higher, value));
+            let Some(value) = self.per_iteration.get(amount).map(|work| work / joules) else { continue };
+            if value.is_finite() && value > 0.0 {
+                let (name, unit) = (format!("{amount}{PER_WATT}"), format!("{unit}/W"));
+                let figure = MetricSamples::figures(&unit, Better::Higher, vec![value], Role::Derived);
+                self.metrics.entry(name).or_insert(figure);
+            }
         }
-        for (name, unit, better, value) in figures.into_iter().filter(|(.., value)| value.is_finite()) {
-            let figure = || MetricSamples::figures(&unit, better, vec![value], Role::Derived);
-            self.metrics.entry(name).or_insert_with(figure);
-        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gbench_model::{ForeignProcess, GpuTelemetry, Telemetry};
+
+    #[test]
+    fn a_process_shares_its_gpu_with_who_is_on_it_and_with_nobody_elsewhere() {
+        let shares = |used: bool, bound: &[u32], foreign_on: u32| {
+            let foreign = |index| (index == foreign_on).then_some(ForeignProcess { pid: 7, name: None });
+            let gpu = |index: u32| GpuTelemetry {
+                index,
+                used: used && index == 0,
+                foreign: foreign(index).into_iter().collect(),
+                ..GpuTelemetry::default()
+            };
+            let telemetry = Telemetry { gpus: vec![gpu(0), gpu(1)], ..Telemetry::default() };
+            let mut conditions = Conditions { telemetry: Some(telemetry.into()), ..Conditions::default() };
+            let place = |index: &u32| GpuPlace { index: *index, uuid: String::new() };
+            shares_its_gpu(&mut conditions, &bound.iter().map(place).collect::<Vec<_>>())
+        };
+        assert!(shares(true, &[], 0) && shares(false, &[1], 1));
+        assert!(!shares(true, &[], 1) && !shares(false, &[0, 1], 0) && !shares(false, &[], 0));
+    }
+
+    #[test]
+    fn a_watt_gives_the_work_of_a_joule() {
+        let mut collected = CollectedSamples::default();
+        collected.per_iteration.insert("flops", 6e9);
+        collected.take_work_per_joule();
+        assert!(collected.metrics.is_empty());
+        let energy = MetricSamples::figures("J", Better::Lower, vec![1.0, 3.0], Role::Derived);
+        collected.metrics.insert("energy_per_iteration".into(), energy);
+        collected.take_work_per_joule();
+        let found = &collected.metrics["flops_per_watt"];
+        assert_eq!((found.values.as_slice(), found.unit.as_deref()), ([3e9].as_slice(), Some("FLOP/s/W")));
     }
 }

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use crate::run::session::event::Progress;
 use crate::run::session::launcher::Launcher;
 use gbench_model::{CalmWait, Unrest};
+use gbench_suite::plan::PlannedCase;
 
 const PAUSE: Duration = Duration::from_millis(200);
 
@@ -42,12 +43,13 @@ pub fn wait_for_calm(
 }
 
 impl Launcher<'_> {
-    /// Before a process. After one wait that ran out, later processes start at once until the GPU was idle again.
-    pub(crate) fn wait_for_calm(&mut self) -> Option<Box<CalmWait>> {
+    /// Before a process of a case. After one wait that ran out, later processes start at once until the GPU was idle again.
+    pub(crate) fn wait_for_calm(&mut self, case: &PlannedCase) -> Option<Box<CalmWait>> {
         let limit = if self.gave_up { 0.0 } else { self.session.calm_wait };
         let until = self.until();
         let session = &mut self.session;
         let probe = session.probe.as_mut()?;
+        probe.concern(case);
         let (executor, observer) = (&mut *session.executor, &mut *session.observer);
         let wait = wait_for_calm(
             Duration::try_from_secs_f64(limit).unwrap_or_default(),

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::bound::{InheritedGpus, bound_list, gpus_of_list};
+use super::bound::{InheritedGpus, bound_list, usable_gpus};
 use gbench_model::{GpuFacts, Probe};
+use gbench_suite::Benchmark;
 use gbench_suite::plan::{Plan, PlannedCase};
-use gbench_suite::{Benchmark, is_each};
 
 /// Cases that run one after the other on GPUs that no other queue uses.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,11 +42,9 @@ fn gpus_of(
     if writes_into_its_folder(benchmark) {
         return None;
     }
-    let list = bound_list(benchmark, inherited)?;
-    let own = benchmark.device_of(&case.id.params);
-    let list = if is_each(&benchmark.settings.device.value) { own } else { list };
-    let gpus = gpus_of_list(&list, facts)?;
-    Some(gpus.into_iter().map(|(index, _)| index).collect())
+    bound_list(benchmark, inherited)?;
+    let gpus = usable_gpus(benchmark, &benchmark.device_of(&case.id.params), inherited, facts)?;
+    Some(gpus.into_iter().map(|gpu| gpu.index).collect()).filter(|gpus: &BTreeSet<u32>| !gpus.is_empty())
 }
 
 /// A harness keeps results and locks in its folder, and a file with figures has one name.

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use gbench_formats::adapters::{ReadError, Reading};
-use gbench_host::machine::HostConditions;
 use gbench_model::line::{Event, LineError};
 use gbench_model::{
     Conditions, CutShort, EndedProcess, ProcessEnd, Sandbox, Setting, Stage, StageReport, Unrest,
 };
 use gbench_suite::Benchmark;
+use gbench_suite::plan::PlannedCase;
 
 use super::environment;
 use crate::run::container::command::ContainerLaunch;
@@ -52,6 +52,9 @@ pub trait Executor: Send {
 
 /// Observes other activity of the machine before and after a process.
 pub trait ConditionsProbe: Send {
+    /// From now on, the processes are of this case.
+    fn concern(&mut self, _case: &PlannedCase) {}
+
     fn begin(&mut self);
 
     fn end(&mut self, ended: &EndedProcess) -> Option<Conditions>;
@@ -60,20 +63,6 @@ pub trait ConditionsProbe: Send {
     /// there was none for more than a second.
     fn unrest(&mut self, _waited: bool) -> Vec<Unrest> {
         Vec::new()
-    }
-}
-
-impl ConditionsProbe for HostConditions {
-    fn begin(&mut self) {
-        HostConditions::begin(self);
-    }
-
-    fn end(&mut self, ended: &EndedProcess) -> Option<Conditions> {
-        HostConditions::end(self, ended)
-    }
-
-    fn unrest(&mut self, waited: bool) -> Vec<Unrest> {
-        HostConditions::unrest(self, waited)
     }
 }
 

@@ -7,16 +7,16 @@ use gbench_device_code::display_name;
 use gbench_model::line::Event;
 use gbench_model::text::list;
 use gbench_model::{
-    CLOCK_DROP, CODE_FIGURES, CaseRecord, Conditions, DeviceCode, FailureKind, JOBS, Manifest, Margin,
-    Metric, MetricDeclaration, Origin, Outcome, OutcomeCode, ProcessEnd, ProcessRecord, SPEEDUP, Settings,
-    Shown, Summary, Timing, Variant, looks_secret, without_secrets,
+    CLOCK_DROP, CODE_FIGURES, CaseRecord, Conditions, DeviceCode, ENERGY, FailureKind, JOBS, Manifest,
+    Margin, Metric, MetricDeclaration, Origin, Outcome, OutcomeCode, ProcessEnd, ProcessRecord, SPEEDUP,
+    Settings, Shown, Summary, Timing, Variant, looks_secret, without_secrets,
 };
 use gbench_stats as stats;
 use gbench_suite::plan::PlannedCase;
 
 use super::code_files::FilesCode;
 use crate::run::gpus::devices::{Claim, Devices};
-use crate::run::gpus::energy::power_of_process;
+use crate::run::gpus::energy::shares_its_gpu;
 use crate::run::outcome::classify::{classify, failed, invalid, not_run};
 use crate::run::process::executor::{Execution, ExecutionEnd};
 use crate::run::python::driver_advice;
@@ -33,6 +33,8 @@ pub(super) struct CaseRecorder {
     roles: BTreeMap<String, Role>,
     /// The outcome is known before the end: the case is not run, or not any further.
     aborted: bool,
+    /// Others kept a GPU busy before a process. Before later ones that cannot be told from the run's own work.
+    restless: bool,
     jobs: Option<Shown>,
 }
 
@@ -73,6 +75,7 @@ impl CaseRecorder {
             code_was_said: false,
             roles: BTreeMap::new(),
             aborted: false,
+            restless: false,
             jobs: None,
         };
         let record = recorder.blank();
@@ -188,13 +191,14 @@ impl CaseRecorder {
         let (devices, device) = (Devices::of(manifest), benchmark.device_of(&self.planned.id.params));
         let gpus = devices.used(claim, &device, visible);
         let mut conditions = conditions;
-        // A process of several cases, or of two in turns, does not show whose energy it was.
-        let alone = shared.is_none_or(|cases| cases <= 1) && !lockstep;
-        if let Some(watts) = conditions.as_mut().and_then(|it| power_of_process(it, &gpus)).filter(|_| alone)
-        {
-            let timed = benchmark.timed_metric();
-            collected.take_power(watts, timed, benchmark.declaration(timed, "").0.as_deref());
+        let waited = conditions.as_ref().and_then(|it| it.waited.as_ref());
+        self.restless |= waited.is_some_and(|wait| wait.in_vain);
+        let shares = conditions.as_mut().is_some_and(|it| shares_its_gpu(it, &gpus));
+        // The gate's own programs read the counter of the whole card.
+        if benchmark.compiles_kernels() && (shares || self.restless) {
+            collected.metrics.remove(ENERGY);
         }
+        collected.take_work_per_joule();
         let objection = |claim| devices.objection(claim, &device, visible);
         match claim.and_then(objection) {
             Some(Claim::Refuted(cause)) => {

@@ -55,9 +55,9 @@ impl RoundRun<'_, '_> {
         for partner in &pair {
             self.tell_start(partner.start);
         }
-        let waited = self.launcher.wait_for_calm();
-        let started = SystemTime::now();
         let cases = [&pair[0], &pair[1]].map(|partner| self.planned(&partner.start.points[0]));
+        let waited = self.launcher.wait_for_calm(cases[0]);
+        let started = SystemTime::now();
         let turns = Turns::of(&cases[0].benchmark, head_first);
         let launches = [0, 1].map(|side| {
             let process = pair[side].start.points[0].process;

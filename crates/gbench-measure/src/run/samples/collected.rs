@@ -36,7 +36,7 @@ pub(crate) struct CollectedSamples {
     pub error: Option<ReportedError>,
     pub device_code: Option<DeviceCode>,
     pub above_peak: Option<String>,
-    per_iteration: BTreeMap<&'static str, f64>,
+    pub(crate) per_iteration: BTreeMap<&'static str, f64>,
     /// Errors that it found in its answer, and its peaks of memory.
     errors: BTreeMap<String, Vec<f64>>,
     peaks: BTreeMap<&'static str, u64>,

@@ -202,7 +202,7 @@ impl<'a> Launcher<'a> {
         process: u32,
         execute: impl FnOnce(&mut Self) -> Execution,
     ) -> (Execution, ProcessContext) {
-        let waited = self.wait_for_calm();
+        let waited = self.wait_for_calm(case);
         let started = SystemTime::now();
         if let Some(probe) = &mut self.session.probe {
             probe.begin();

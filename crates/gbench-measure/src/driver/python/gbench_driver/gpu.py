@@ -155,4 +155,6 @@ class Cuda:
         return sum(cuda.max_memory_allocated(device) for device in devices) - own, notes
 
     def name(self):
-        return "cuda:" + ", ".join(self.torch.cuda.get_device_name(device) for device in self.devices)
+        """ROCm's torch calls its devices `cuda`, too."""
+        kind = "rocm:" if getattr(self.torch.version, "hip", None) else "cuda:"
+        return kind + ", ".join(self.torch.cuda.get_device_name(device) for device in self.devices)

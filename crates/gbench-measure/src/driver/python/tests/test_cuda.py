@@ -28,6 +28,10 @@ class Events(DriverTest):
         self.assertEqual(told.one("memory"), {"event": "memory", "device_peak_bytes": 1024})
         self.assertIn("cuda:Scripted GPU", [event.get("device") for event in told.of("metadata")])
 
+    def test_b12_a_device_of_rocm_is_not_called_cuda(self):
+        told = single(pair("on_cuda.py"), "timing", options=GPU, environment={"FAKE_TORCH_HIP": "6.4"})
+        self.assertIn("rocm:Scripted GPU", [event.get("device") for event in told.of("metadata")])
+
     def test_s0_37_s1_8_memory_of_the_device_is_what_torch_says(self):
         told = single(pair("on_cuda.py"), "timing", options=GPU)
         self.assertEqual(told.one("memory"), {"event": "memory", "device_peak_bytes": 1024})
