@@ -51,6 +51,42 @@ fn a_case_that_an_interrupt_cuts_off_says_how_many_of_its_processes_it_had() {
     ran(folder.path(), "run").exits(130).says("SIGINT came after 2 of 3 processes");
 }
 
+/// Ends the gate by SIGINT in the second call of the third case, and then waits for its own end.
+const INTERRUPTS_LATER: &str = r#"
+import os, pathlib, signal
+calls = []
+
+def work(n):
+    calls.append(n)
+    if calls.count(3) == 2:
+        stat = pathlib.Path(f"/proc/{os.getppid()}/stat").read_text()
+        os.kill(int(stat.rpartition(")")[2].split()[1]), signal.SIGINT)
+        while True:
+            signal.pause()
+    return sum(range(n * 100))
+"#;
+
+#[test]
+fn b20_a_run_that_is_stopped_keeps_what_a_shared_process_has_measured() {
+    for processes in [1, 2] {
+        let folder = crate::support::tempdir().unwrap();
+        suite(folder.path(), processes, INTERRUPTS_LATER);
+        let words = if processes == 1 { "2 of 3 cases measured" } else { "2 of them in part" };
+        ran(folder.path(), "run --warmup 0")
+            .exits(130)
+            .says(&format!("running s/fn (3 cases): process 1/{processes}"))
+            .says(words)
+            .says("SIGINT came while it ran");
+        let cases = newest(folder.path()).cases;
+        for case in &cases[..2] {
+            assert_eq!(case.outcome.is_measured(), processes == 1, "{:?}", case.outcome);
+            assert!(case.processes[0].outcome.is_measured());
+            assert_eq!(case.metrics[0].processes.len(), 1);
+            assert!(!case.metrics[0].processes[0].partial);
+        }
+    }
+}
+
 /// Leaves a process behind in the second case, of those that one process measures.
 const LEAVES: &str = r#"
 import subprocess

@@ -14,14 +14,14 @@ use crate::run::python::driver_process;
 use crate::run::record::case_record::{CaseParts, ProcessContext};
 use crate::run::session::launcher::Launcher;
 use gbench_formats::adapters::{self, CaseRequest, End, Harness, Reading};
-use gbench_model::{CutShort, ProcessEnd, Result, Stage};
+use gbench_model::{ProcessEnd, Result, Stage};
 use gbench_suite::plan::PlannedCase;
 
 /// The most processes of one side and round without any result, before the remaining cases have failed.
 const MAX_BARREN: u32 = 12;
 
-/// Measures cases of one benchmark with a harness: in one process, and in further ones if that fails. Returns one part for
-/// each case, or the reason for an early end.
+/// Measures cases of one benchmark with a harness: in one process, and in further ones if that fails. After an early end of the
+/// run, the cases that were reported before it keep their parts.
 ///
 /// `processes`: by case, the index of the process within it. `shared`: the cases may share their process by design. `log`
 /// receives each process and the suffix of its log's name.
@@ -31,11 +31,11 @@ pub(crate) fn measure(
     processes: &[u32],
     shared: bool,
     log: &mut dyn FnMut(&Execution, &str) -> Result<()>,
-) -> Result<std::result::Result<CaseParts, CutShort>> {
+) -> Result<CaseParts> {
     if cases.first().is_some_and(|case| case.benchmark.python().is_some()) {
         return driver_process::measure(launcher, cases, processes, shared, log);
     }
-    let mut parts: Vec<Option<(Execution, ProcessContext)>> = cases.iter().map(|_| None).collect();
+    let mut all = CaseParts { parts: cases.iter().map(|_| None).collect(), ended: None };
     let mut waiting: Vec<Vec<usize>> = vec![(0..cases.len()).collect()];
     let (mut started, mut barren, mut fruitful) = (0, 0, false);
     while let Some(members) = waiting.pop() {
@@ -47,12 +47,13 @@ pub(crate) fn measure(
         let (execution, context) = launcher.harness_process(cases[first], processes[first], &natives);
         log(&execution, &if started == 0 { String::new() } else { format!(".again-{started}") })?;
         started += 1;
-        if let Some(ended) = execution.cut_short() {
-            return Ok(Err(ended));
-        }
-        let given_up = !fruitful && barren >= MAX_BARREN;
+        all.ended = execution.cut_short();
+        let last = members.len() == 1 || (!fruitful && barren >= MAX_BARREN);
         let (mut lost, mut taken) = (Vec::new(), 0);
-        for (at, part) in members.iter().zip(split(&execution, &natives, members.len() == 1 || given_up)) {
+        for (at, part) in members.iter().zip(split(&execution, &natives, last || all.ended.is_some())) {
+            if all.ended.is_some() && part.as_ref().is_none_or(is_unreported) {
+                continue;
+            }
             let Some(part) = part else {
                 lost.push(*at);
                 continue;
@@ -60,7 +61,10 @@ pub(crate) fn measure(
             taken += 1;
             let shared = shared.then_some(members.len() as u32);
             let context = ProcessContext { process: processes[*at], shared, ..context.clone() };
-            parts[*at] = Some((part, context));
+            all.parts[*at] = Some((part, context));
+        }
+        if all.ended.is_some() {
+            break;
         }
         fruitful |= taken > 0 && members.len() > 1;
         barren += u32::from(taken == 0);
@@ -80,14 +84,19 @@ pub(crate) fn measure(
             }
         }
     }
-    Ok(Ok(parts.into_iter().flatten().collect()))
+    Ok(all)
+}
+
+/// True if the process was stopped before it reported its case.
+fn is_unreported(part: &Execution) -> bool {
+    !matches!(part.readings.as_ref(), Some(Ok(readings)) if !readings.is_empty())
 }
 
 /// Splits one process: for each case an execution as if it had its own process, or `None` if the process gives no information
 /// about it. `last`: there will be no other process for it, so the fate of this one is its own.
 ///
 /// A reported case is trusted if the process ended well, if the harness reports another case as failed, or if a missing case
-/// can be blamed for the end of the process.
+/// or the end of the run can be blamed for the end of the process.
 fn split(execution: &Execution, natives: &[&str], last: bool) -> Vec<Option<Execution>> {
     let readings: &[Reading] = match &execution.readings {
         Some(Ok(readings)) => readings,
@@ -99,7 +108,10 @@ fn split(execution: &Execution, natives: &[&str], last: bool) -> Vec<Option<Exec
     let by_itself = matches!(execution.end, ExecutionEnd::Process(ProcessEnd::Exit(_))) && !stopped;
     let explained = readings.iter().any(|reading| matches!(reading.end, End::Failed { .. }));
     let blamed = natives.iter().any(|native| of(native).is_none());
-    let trusted = ended_well || (by_itself && explained) || (natives.len() > 1 && blamed);
+    let trusted = ended_well
+        || (by_itself && explained)
+        || (natives.len() > 1 && blamed)
+        || execution.cut_short().is_some();
     // The common part, without the output: copying all of it for each case would be quadratic.
     let common = Execution { readings: None, stdout: execution.stdout.forgotten(), ..execution.clone() };
     let part = |native: &&str| {
@@ -177,7 +189,7 @@ impl Launcher<'_> {
                 Ok(aside) => aside,
                 Err(cause) => return Execution::not_started(cause),
             };
-            let mut execution = self.start(launch);
+            let mut execution = self.start(launch, &[]);
             let brought = bring_file(benchmark, out);
             let readings =
                 brought.and_then(|()| read(&execution, out, |output| adapters::read(adapter, output)));

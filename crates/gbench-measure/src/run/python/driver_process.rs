@@ -21,20 +21,19 @@ use crate::run::process::temporary::Temporary;
 use crate::run::record::case_record::{CaseParts, ProcessContext};
 use crate::run::session::launcher::Launcher;
 use gbench_model::line::{Event, PROTOCOL};
-use gbench_model::{CutShort, Isolation, ProcessEnd, Result, Sandbox, Stage, Thermal};
+use gbench_model::{Isolation, ProcessEnd, Result, Sandbox, Stage, Thermal};
 use gbench_suite::plan::PlannedCase;
 use gbench_suite::{Benchmark, PythonEntry, PythonSource};
 
-/// Measures cases of one benchmark of Python modules: in one process, and in further ones if that ends early. Returns one part
-/// for each case, or the reason for an early end. Arguments: see [`crate::run::harness::harness_process::measure`].
+/// Measures cases of one benchmark of Python modules: in one process, and in further ones if that ends early. Arguments: see [`crate::run::harness::harness_process::measure`].
 pub(crate) fn measure(
     launcher: &mut Launcher<'_>,
     cases: &[&PlannedCase],
     processes: &[u32],
     shared: bool,
     log: &mut dyn FnMut(&Execution, &str) -> Result<()>,
-) -> Result<std::result::Result<CaseParts, CutShort>> {
-    let mut parts: Vec<Option<(Execution, ProcessContext)>> = cases.iter().map(|_| None).collect();
+) -> Result<CaseParts> {
+    let mut all = CaseParts { parts: cases.iter().map(|_| None).collect(), ended: None };
     let mut waiting: Vec<Vec<usize>> = vec![(0..cases.len()).collect()];
     // By plan, and not because only one case is left: otherwise only some processes would report its memory.
     let mut started = 0;
@@ -47,28 +46,35 @@ pub(crate) fn measure(
             launcher.observed(asked[0], processes[members[0]], |launcher| launcher.execute_python(&asked));
         log(&execution, &if started == 0 { String::new() } else { format!(".again-{started}") })?;
         started += 1;
-        if let Some(ended) = execution.cut_short() {
-            return Ok(Err(ended));
-        }
+        all.ended = execution.cut_short();
         let fates = fates(&execution, members.len());
         let (mut rest, mut again) = (Vec::new(), Vec::new());
         for (at, (part, fate)) in members.iter().zip(split(execution, members.len()).into_iter().zip(fates)) {
             match fate {
+                // Of the case that was cut off, only samples are worth keeping.
+                Fate::Told if part.cut_short().is_some() && !has_samples(&part) => {}
                 Fate::NotReached => rest.push(*at),
                 Fate::Crashed if members.len() > 1 => again.push(vec![*at]),
                 Fate::Crashed | Fate::Told => {
                     let shared = shared.then_some(members.len() as u32);
                     let context = ProcessContext { process: processes[*at], shared, ..context.clone() };
-                    parts[*at] = Some((part, context));
+                    all.parts[*at] = Some((part, context));
                 }
             }
+        }
+        if all.ended.is_some() {
+            break;
         }
         if !rest.is_empty() {
             waiting.push(rest);
         }
         waiting.extend(again);
     }
-    Ok(Ok(parts.into_iter().flatten().collect()))
+    Ok(all)
+}
+
+fn has_samples(part: &Execution) -> bool {
+    part.events.iter().any(|event| matches!(event, Event::Sample { .. } | Event::Samples { .. }))
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -189,7 +195,7 @@ impl Launcher<'_> {
             launch.argv = interpreter;
             launch.argv.extend([start, file].map(|path| path.to_string_lossy().into_owned()));
             let interpreter = launch.argv[0].clone();
-            let mut execution = self.start(launch);
+            let mut execution = self.start(launch, cases);
             if let ExecutionEnd::NotStarted { cause, .. } = &mut execution.end {
                 *cause = format!("{interpreter}: {cause}");
             }

@@ -17,7 +17,7 @@ use crate::run::harness::recognition::calibrating;
 use crate::run::outcome::nothing_done;
 use crate::run::process::environment;
 use crate::run::process::executor::{
-    ConditionsProbe, Execution, ExecutionEnd, Executor, Launch, StagePlan, StopReason,
+    ConditionsProbe, Execution, ExecutionEnd, Executor, Launch, Meanwhile, StagePlan, StopReason,
 };
 use crate::run::process::temporary::Temporary;
 use crate::run::process::wrapping::Wrapping;
@@ -229,12 +229,20 @@ impl<'a> Launcher<'a> {
         (execution, context)
     }
 
-    /// Starts a process of a case, under a profiler if it is profiled, and follows it to its end.
-    pub(crate) fn start(&mut self, mut launch: Launch) -> Execution {
+    /// Starts a process of a case, under a profiler if it is profiled, and follows it to its end. `cases`: those that it will
+    /// announce.
+    pub(crate) fn start(&mut self, mut launch: Launch, cases: &[&PlannedCase]) -> Execution {
         if let Some(wrapping) = &self.wrapping {
             wrapping.apply(&mut launch);
         }
-        contained_process::execute(&mut *self.session.executor, &launch)
+        let RunSession { executor, observer, .. } = &mut self.session;
+        contained_process::execute(&mut **executor, &launch, &mut |meanwhile| {
+            let Meanwhile::Case { index, seconds } = meanwhile else { return };
+            if let Some(case) = cases.get(index as usize).filter(|_| cases.len() > 1) {
+                let (id, index, of) = (&case.id, index as usize, cases.len());
+                observer.on(&Progress::CaseStarted { id, index, of, seconds });
+            }
+        })
     }
 
     pub(crate) fn execute(&mut self, case: &PlannedCase, process: u32, shared: &[Params]) -> Execution {
@@ -260,8 +268,8 @@ impl<'a> Launcher<'a> {
                 Err(cause) => return Execution::not_started(cause),
             };
         let mut execution = match &cold {
-            Some(folder) => folder.guarded(|| self.start(launch)),
-            None => self.start(launch),
+            Some(folder) => folder.guarded(|| self.start(launch, &[])),
+            None => self.start(launch, &[]),
         };
         execution.left_files = left_files::read(files.into_iter(), &case.benchmark.dir);
         execution
@@ -341,9 +349,16 @@ impl<'a> Launcher<'a> {
         Some(path)
     }
 
-    pub(crate) fn tell_start(&mut self, id: &CaseId, side: Option<Side>, process: u32, of: u32) {
+    /// `cases`: that share the process.
+    pub(crate) fn tell_start(
+        &mut self,
+        (id, cases): (&CaseId, usize),
+        side: Option<Side>,
+        process: u32,
+        of: u32,
+    ) {
         let (done, total) = (self.count.done(), self.count.total);
-        self.session.observer.on(&Progress::ProcessStarted { id, side, process, of, done, total });
+        self.session.observer.on(&Progress::ProcessStarted { id, cases, side, process, of, done, total });
     }
 
     pub(crate) fn tell_end(&mut self, execution: &Execution) {

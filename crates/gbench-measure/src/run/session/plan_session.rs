@@ -189,7 +189,7 @@ fn one_by_one(
         if stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
             return Ok(ended);
         }
-        launcher.tell_start(&case.id, None, process, processes);
+        launcher.tell_start((&case.id, 1), None, process, processes);
         let (execution, context) = launcher.process(case, process, &[]);
         ended = execution.cut_short().or(ended);
         if let Some(stop) = stop
@@ -287,7 +287,7 @@ fn by_harness(
         let open: Vec<usize> = cases.clone().filter(|index| !arm.is_aborted(*index)).collect();
         launcher.count.add(usize::from(open.is_empty()));
         let Some(lead) = open.first() else { continue };
-        launcher.tell_start(&plan.cases[*lead].id, None, process, processes);
+        launcher.tell_start((&plan.cases[*lead].id, open.len()), None, process, processes);
         let members: Vec<&PlannedCase> = open.iter().map(|index| &plan.cases[*index]).collect();
         let indices = vec![process; open.len()];
         let name = match open.as_slice() {
@@ -295,22 +295,21 @@ fn by_harness(
             _ => format!("{lead:03}-{}.{process}", slug(first.benchmark.id.as_str())),
         };
         let mut log = |execution: &Execution, mark: &str| arm.log(&format!("{name}{mark}"), execution);
-        match counting::measure(launcher, &members, &indices, shared, |_| true, &mut log)? {
-            Err(reason) => ended = Some(reason),
-            Ok(parts) => {
-                for (index, (execution, context)) in open.into_iter().zip(parts) {
-                    arm.add(index, &execution, context);
-                    arm.keep_process(index)?;
-                }
-            }
+        let all = counting::measure(launcher, &members, &indices, shared, |_| true, &mut log)?;
+        ended = all.ended;
+        for (index, part) in open.into_iter().zip(all.parts) {
+            let Some((execution, context)) = part else { continue };
+            arm.add(index, &execution, context);
+            arm.keep_process(index)?;
         }
     }
     for index in cases {
         // It may have come while the last process ran.
-        if let Some(ended) = ended {
+        let has_all = arm.case(index).processes.len() == processes as usize;
+        if let Some(ended) = ended.filter(|_| !has_all) {
             cut_off(arm, index, ended, processes);
         }
-        arm.end_case(index, ended.is_none());
+        arm.end_case(index, ended.is_none() || has_all);
         arm.keep_outcome(index)?;
         launcher.tell_case(arm, index);
     }
