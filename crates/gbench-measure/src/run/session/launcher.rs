@@ -1,7 +1,7 @@
 //! Starts what a run needs: builds, single processes, the command after a timeout.
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -56,6 +56,8 @@ pub(crate) struct Launcher<'a> {
     /// While a case is profiled: the program to start its process under.
     pub(crate) wrapping: Option<Wrapping>,
     pub count: ProcessCount,
+    /// By benchmark: the processes of the last turn of cases that share them.
+    pub(super) turns: BTreeMap<String, usize>,
     pub(crate) gave_up: bool,
 }
 
@@ -91,6 +93,7 @@ impl<'a> Launcher<'a> {
             cubins: RefCell::default(),
             wrapping: None,
             count: ProcessCount::default(),
+            turns: BTreeMap::new(),
             gave_up: false,
         }
     }

@@ -280,13 +280,17 @@ fn by_harness(
     let first = &plan.cases[cases.start];
     let (processes, shared) = (first.benchmark.settings.processes.value, cases.len() > 1);
     cases.clone().for_each(|index| _ = arm.decide_early(index));
+    let id = first.benchmark.id.as_str();
     for process in 0..processes {
         if let Some(ended) = ended {
             cases.clone().for_each(|index| cut_off(arm, index, ended, processes));
         }
         let open: Vec<usize> = cases.clone().filter(|index| !arm.is_aborted(*index)).collect();
-        launcher.count.add(usize::from(open.is_empty()));
-        let Some(lead) = open.first() else { continue };
+        let before = launcher.processes_of_turn(id, cases.len());
+        let Some(lead) = open.first() else {
+            launcher.count.add(before);
+            continue;
+        };
         launcher.tell_start((&plan.cases[*lead].id, open.len()), None, process, processes);
         let members: Vec<&PlannedCase> = open.iter().map(|index| &plan.cases[*index]).collect();
         let indices = vec![process; open.len()];
@@ -297,6 +301,9 @@ fn by_harness(
         let mut log = |execution: &Execution, mark: &str| arm.log(&format!("{name}{mark}"), execution);
         let all = counting::measure(launcher, &members, &indices, shared, |_| true, &mut log)?;
         ended = all.ended;
+        let left = (processes - process - 1) as usize;
+        let now = launcher.processes_of_turn(id, cases.len());
+        launcher.count.total = (launcher.count.total + left * now).saturating_sub(left * before);
         for (index, part) in open.into_iter().zip(all.parts) {
             let Some((execution, context)) = part else { continue };
             arm.add(index, &execution, context);
