@@ -173,6 +173,33 @@ fn f4_a_harness_that_dies_at_case_37_of_100_costs_that_case_alone() {
     assert!(failed[0].outcome.cause().contains("SIGABRT"), "{:?}", failed[0].outcome);
 }
 
+/// Lists two cases, reports the first, and ends the gate by SIGINT before it has measured the second.
+const INTERRUPTS: &str = r#"
+for word in "$@"; do case $word in
+    --benchmark_list_tests*) printf 'case_0\ncase_1\n'; exit;;
+    --benchmark_out=*) out=${word#*=};;
+esac; done
+cat > "$out" <<'END'
+{"context": {}, "benchmarks": [
+{"name": "case_0", "run_name": "case_0", "run_type": "iteration", "repetition_index": 0, "iterations": 9,
+ "real_time": 100, "cpu_time": 100, "time_unit": "ns"}
+]}
+END
+gate=$(awk '/^PPid/ { print $2 }' /proc/$PPID/status)
+kill -INT "$gate"
+exec sleep infinity
+"#;
+
+#[test]
+fn b20_a_run_that_is_stopped_keeps_the_cases_that_a_harness_has_reported() {
+    let script = [("interrupts", INTERRUPTS.to_owned())];
+    let folder = other("google-benchmark", "command = [\"sh\", \"interrupts\"]\nprocesses = 1", &script);
+    ran(folder.path(), "run").exits(130).says("1 of 2 cases measured").says("SIGINT came before its turn");
+    let record = newest(folder.path());
+    assert_eq!(record.cases[0].metrics[0].processes[0].values, [100.0]);
+    assert!(record.cases[1].processes.is_empty());
+}
+
 #[test]
 fn f4_an_error_that_the_harness_reports_is_that_case_s() {
     let repository = repository("cases 4\n", "cases 4\nfail case_2\n", "controls = 0", "");

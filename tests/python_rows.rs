@@ -202,7 +202,7 @@ fn s0_12_s0_13_import_setup_and_warm_up_have_a_limit_each() {
 #[test]
 fn s0_14_s0_17_s0_18_s0_19_a_measurement_that_hangs_keeps_its_samples_and_says_where_and_what_to_raise() {
     let module = "import time\nCALLS = []\nclass Bench:\n    def benchmark_fn(self):\n        CALLS.append(1)\n        \
-                  time.sleep(0.8 if len(CALLS) < 6 else 1000)\n";
+                  time.sleep(0.1 if len(CALLS) < 6 else 1000)\n";
     let keys = "warmup = 0\niterations = 20\ndeadlines = { measure = \"12s\" }";
     let folder = folder(&[("gbench.toml", &suite(keys, PAIRS)), ("baseline_hangs.py", module)]);
     let run = ran(folder.path(), "run").exits(4);
@@ -218,8 +218,8 @@ fn s0_14_s0_17_s0_18_s0_19_a_measurement_that_hangs_keeps_its_samples_and_says_w
     assert!(outcome["spent"].as_f64().unwrap() >= 12.0, "{outcome}");
     // What was measured until then: kept, and no result.
     let time = metric(case, "time");
-    assert!((2..=5).contains(&time.processes[0].values.len()), "{:?}", time.processes);
-    assert!(time.processes[0].values.iter().all(|value| *value >= 0.8));
+    assert_eq!(time.processes[0].values.len(), 5, "{:?}", time.processes);
+    assert!(time.processes[0].values.iter().all(|value| *value >= 0.1));
     assert!(time.processes[0].partial);
     assert_eq!(time.summary, None);
     // Each stage has a status and a duration; what was not reached is not there.

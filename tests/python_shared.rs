@@ -4,7 +4,7 @@ use std::path::Path;
 
 use gbench_ci::model::{CaseRecord, Outcome};
 
-use crate::support::cli::{newest, ran};
+use crate::support::cli::{newest, ran, runs};
 use crate::support::wait::wait_for;
 
 /// A suite of one module with three cases, `n` = 1, 2 and 3.
@@ -40,15 +40,58 @@ fn a_case_that_an_interrupt_cuts_off_says_how_many_of_its_processes_it_had() {
     ran(folder.path(), "run").exits(130).says("SIGINT came after 2 of 5 processes");
     let record = newest(folder.path());
     assert_eq!(record.cases.len(), 3);
-    for case in &record.cases {
-        assert_eq!(case.processes.len(), 2);
+    // The first case is the one that the third process had come to.
+    let ends = [(3, "SIGINT came while it ran"), (2, "SIGINT came after 2 of 5 processes")];
+    for (case, (processes, cause)) in record.cases.iter().zip([ends[0], ends[1], ends[1]]) {
+        assert_eq!(case.processes.len(), processes);
         assert!(matches!(case.outcome, Outcome::NotRun { .. }), "{:?}", case.outcome);
-        assert_eq!(case.outcome.cause(), "SIGINT came after 2 of 5 processes");
+        assert_eq!(case.outcome.cause(), cause);
     }
     // One that comes in the last process ends no differently.
     let folder = crate::support::tempdir().unwrap();
     suite(folder.path(), 3, INTERRUPTS);
     ran(folder.path(), "run").exits(130).says("SIGINT came after 2 of 3 processes");
+}
+
+/// Ends the gate by SIGINT in the third call of the third case, and then waits for its own end. Its calls are long enough for
+/// each to be a sample.
+const INTERRUPTS_LATER: &str = r#"
+import os, pathlib, signal, time
+calls = []
+
+def work(n):
+    calls.append(n)
+    time.sleep(0.005)
+    if calls.count(3) == 3:
+        stat = pathlib.Path(f"/proc/{os.getppid()}/stat").read_text()
+        os.kill(int(stat.rpartition(")")[2].split()[1]), signal.SIGINT)
+        while True:
+            signal.pause()
+    return sum(range(n * 100))
+"#;
+
+#[test]
+fn b20_a_run_that_is_stopped_keeps_what_a_shared_process_has_measured() {
+    for processes in [1, 2] {
+        let folder = crate::support::tempdir().unwrap();
+        suite(folder.path(), processes, INTERRUPTS_LATER);
+        let words = if processes == 1 { "2 of 3 cases measured" } else { "2 of them in part" };
+        ran(folder.path(), "run --warmup 0")
+            .exits(130)
+            .says(&format!("running s/fn (3 cases): process 1/{processes}"))
+            .says(words)
+            .says("SIGINT came while it ran");
+        let cases = newest(folder.path()).cases;
+        for case in &cases[..2] {
+            assert_eq!(case.outcome.is_measured(), processes == 1, "{:?}", case.outcome);
+            assert!(case.processes[0].outcome.is_measured());
+            assert_eq!(case.metrics[0].processes.len(), 1);
+            assert!(!case.metrics[0].processes[0].partial);
+        }
+        // B24: samples that were taken before it stood still have been sent.
+        let partial = &cases[2].metrics[0].processes[0];
+        assert!(partial.partial && partial.values.len() == 2, "{partial:?}");
+    }
 }
 
 /// Leaves a process behind in the second case, of those that one process measures.
@@ -79,6 +122,30 @@ fn cases_that_share_a_process_are_not_each_blamed_for_what_it_leaves() {
             "{warning}"
         );
     }
+}
+
+/// Each case sets a trace function, which nothing can put back behind it.
+const TRACES: &str = r#"
+import sys
+
+def work(n):
+    sys.settrace(lambda *_: None)
+    return sum(range(n * 100))
+"#;
+
+#[test]
+fn b23_cases_that_cannot_share_a_process_say_why_and_their_time_and_number_are_true() {
+    let folder = crate::support::tempdir().unwrap();
+    suite(folder.path(), 2, TRACES);
+    ran(folder.path(), "run")
+        .exits(0)
+        .says("measuring 3 cases in at least 2 processes")
+        .says("the cases behind it get another process, about 3 instead of 1")
+        .says("2 cases cannot share a process with the cases behind them, because of what is left in the process")
+        .says("(a trace function (sys.settrace))")
+        .says("6 processes in");
+    let log = |name: &str| runs(folder.path()).pop().unwrap().join("logs").join(name).exists();
+    assert!(log("000-s-fn.1.again-2.request.json") && !log("000-s-fn.1.again-3.request.json"));
 }
 
 /// A pool that is closed and joined; the tracker of its resources ends a little later than the interpreter.

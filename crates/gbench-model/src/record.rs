@@ -263,6 +263,8 @@ pub const JOBS: &str = "jobs";
 /// Reason in [`Conditions::throttled`] that a process reports itself: too many of its samples ran at a lower clock than the
 /// rest.
 pub const CLOCK_DROP: &str = "clock_drop";
+/// The note of the Python driver about what a case leaves to the others of its process, for which that process then ends.
+pub const LEAVES: &str = "leaves";
 
 /// Adds the power and thermal reasons that only the driver's counters show. `grew`: whether each counter did.
 pub fn add_violations(reasons: &mut Vec<String>, grew: [bool; 2]) {
@@ -316,7 +318,8 @@ pub struct ProcessRecord {
     /// UTC, RFC 3339 with milliseconds.
     pub started: String,
     /// Seconds from spawn to exit, by a monotonic clock. In lock-step, waiting for turns included. Where several cases
-    /// share a process, each has the same share of them, so that they are counted once in all.
+    /// share a process, each has its part of them, so that they are counted once in all: the time of its own stages, or an
+    /// equal share if these are not known. The time of processes whose results it lost is included.
     pub seconds: f64,
     /// Left out where it was measured, as nearly always: a record holds very many of these.
     #[serde(default, skip_serializing_if = "Outcome::is_measured")]

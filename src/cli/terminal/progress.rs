@@ -1,7 +1,7 @@
 //! The progress of a long run: a bar on a terminal, a line per case in a log.
 //!
 //! Nothing is drawn while a child measures, except where others run next to it (`run --jobs`): the bar moves between
-//! processes, without a its own timer.
+//! processes, without its own timer.
 
 use std::collections::HashSet;
 use std::io::{IsTerminal, Write};
@@ -131,12 +131,13 @@ fn on_bar(bar: &ProgressBar, started: &mut Instant, said: &mut SaidCauses, progr
             bar.println(failed_build(benchmark, *side, *seconds));
         }
         Progress::BuildEnded { .. } => {}
-        Progress::ProcessStarted { id, side, process, of, done, total } => {
+        Progress::ProcessStarted { id, cases, side, process, of, done, total } => {
             let left = left(*started, *done, *total);
-            let of = if *of == 0 { String::new() } else { format!("/{of}") };
-            bar.set_message(format!("{left}{id} process {}{of}{}", process + 1, suffix(*side)));
+            bar.set_length(*total as u64);
+            bar.set_message(format!("{left}{} {}{}", who(id, *cases), nth(*process, *of), suffix(*side)));
             bar.set_position(*done as u64);
         }
+        Progress::CaseStarted { id, index, of, .. } => bar.set_message(case_of(id, *index, *of)),
         Progress::ProcessEnded { done, .. } => bar.set_position(*done as u64),
         Progress::CaseEnded { id, side, outcome, done, total } => {
             bar.set_position(*done as u64);
@@ -161,7 +162,8 @@ fn on_bar(bar: &ProgressBar, started: &mut Instant, said: &mut SaidCauses, progr
     }
 }
 
-/// Seconds of a build after which a log reports that it continues, and from then on the seconds between two reports.
+/// Seconds of a build after which a log reports that it continues, and from then on the seconds between two reports, also about
+/// the cases of a process.
 const FIRST_REPORT: f64 = 5.0;
 const REPORT_INTERVAL: f64 = 30.0;
 
@@ -170,7 +172,7 @@ struct LogLines {
     started: Instant,
     cases: usize,
     ended: usize,
-    /// Seconds of a build after which the next line about it is due.
+    /// Seconds of a build or a process after which the next line about it is due.
     next_report: f64,
     said: SaidCauses,
 }
@@ -212,6 +214,14 @@ impl LogLines {
             Progress::BuildEnded { benchmark, side, seconds, .. } if *seconds >= FIRST_REPORT => {
                 format!("built {benchmark}{} in {}", suffix(*side), whole_seconds(*seconds))
             }
+            Progress::ProcessStarted { id, cases, side, process, of, .. } if *cases > 1 => {
+                self.next_report = REPORT_INTERVAL;
+                format!("running {}: {}{}", who(id, *cases), nth(*process, *of), suffix(*side))
+            }
+            Progress::CaseStarted { id, index, of, seconds } if *seconds >= self.next_report => {
+                self.next_report = seconds + REPORT_INTERVAL;
+                format!("running {}", case_of(id, *index, *of))
+            }
             Progress::WaitsForCalm { causes, limit } => waits_for_calm(causes, *limit),
             Progress::WaitedForCalm { wait } => waited_for_calm(wait),
             Progress::ProfileStarted { id, side, profiler } => profiling(id, *side, *profiler),
@@ -235,6 +245,19 @@ impl LogLines {
             _ => return None,
         })
     }
+}
+
+/// The case of a process, or the benchmark whose cases share it.
+fn who(id: &CaseId, cases: usize) -> String {
+    if cases > 1 { format!("{} ({})", id.benchmark, count(cases, "case")) } else { id.to_string() }
+}
+
+fn nth(process: u32, of: u32) -> String {
+    if of == 0 { format!("process {}", process + 1) } else { format!("process {}/{of}", process + 1) }
+}
+
+fn case_of(id: &CaseId, index: usize, of: usize) -> String {
+    format!("case {} of {of} in the process: {id}", index + 1)
 }
 
 fn profiling(id: &CaseId, side: Option<Side>, profiler: Profiler) -> String {
@@ -446,6 +469,36 @@ mod tests {
         // One beat a second, give or take: neither missed nor told twice.
         let beats = (1..80).map(|beat| f64::from(beat) * 1.013);
         assert_eq!(beats.filter(|seconds| heard(*seconds)).count(), 3);
+    }
+
+    #[test]
+    fn b20_a_log_says_which_cases_share_a_process_and_now_and_then_which_of_them_runs() {
+        let id = CaseId {
+            benchmark: "s/fn".parse().unwrap(),
+            variant: None,
+            params: Default::default(),
+            timing: Timing::Protocol,
+            thermal: Thermal::Warm,
+            device: "host".into(),
+        };
+        let mut lines = LogLines::new();
+        let started = |cases| Progress::ProcessStarted {
+            id: &id,
+            cases,
+            side: None,
+            process: 1,
+            of: 5,
+            done: 1,
+            total: 5,
+        };
+        assert_eq!(lines.on(&started(1)), None, "the end of its case is told");
+        assert_eq!(lines.on(&started(540)).as_deref(), Some("running s/fn (540 cases): process 2/5"));
+        let mut case =
+            |index: usize, seconds| lines.on(&Progress::CaseStarted { id: &id, index, of: 540, seconds });
+        assert_eq!(case(0, 0.1), None);
+        assert_eq!(case(41, 31.0).as_deref(), Some("running case 42 of 540 in the process: s/fn"));
+        assert_eq!(case(42, 50.0), None);
+        assert!(case(43, 62.0).is_some());
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::command::runtime;
 use crate::run::outcome::telling_line::telling_of;
-use crate::run::process::executor::{Execution, ExecutionEnd, Executor, Launch};
+use crate::run::process::executor::{Execution, ExecutionEnd, Executor, Launch, Meanwhile};
 use gbench_model::ProcessEnd;
 use gbench_suite::{Benchmark, ContainerRuntime};
 
@@ -15,8 +15,13 @@ const RUNTIME_FAILED: i32 = 125;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Runs a launch. A container is ended with its process, and resource usage of the client is not reported as the program's.
-pub(crate) fn execute(executor: &mut dyn Executor, launch: &Launch) -> Execution {
-    let mut execution = executor.execute(launch);
+/// `tell`: see [`Executor::execute_telling`]; it hears of the cases of the process.
+pub(crate) fn execute(
+    executor: &mut dyn Executor,
+    launch: &Launch,
+    tell: &mut dyn FnMut(Meanwhile<'_>),
+) -> Execution {
+    let mut execution = executor.execute_telling(launch, Duration::MAX, tell);
     let Some(container) = &launch.container else { return execution };
     if execution.stopped.is_some() || execution.end == ExecutionEnd::SupervisorDied {
         // A client that was killed leaves its container running.

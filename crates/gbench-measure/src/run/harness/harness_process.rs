@@ -13,15 +13,16 @@ use crate::run::process::executor::{Execution, ExecutionEnd};
 use crate::run::python::driver_process;
 use crate::run::record::case_record::{CaseParts, ProcessContext};
 use crate::run::session::launcher::Launcher;
+use crate::run::session::turn::Turn;
 use gbench_formats::adapters::{self, CaseRequest, End, Harness, Reading};
-use gbench_model::{CutShort, ProcessEnd, Result, Stage};
+use gbench_model::{ProcessEnd, Result, Stage};
 use gbench_suite::plan::PlannedCase;
 
 /// The most processes of one side and round without any result, before the remaining cases have failed.
 const MAX_BARREN: u32 = 12;
 
-/// Measures cases of one benchmark with a harness: in one process, and in further ones if that fails. Returns one part for
-/// each case, or the reason for an early end.
+/// Measures cases of one benchmark with a harness: in one process, and in further ones if that fails. After an early end of the
+/// run, the cases that were reported before it keep their parts.
 ///
 /// `processes`: by case, the index of the process within it. `shared`: the cases may share their process by design. `log`
 /// receives each process and the suffix of its log's name.
@@ -31,36 +32,39 @@ pub(crate) fn measure(
     processes: &[u32],
     shared: bool,
     log: &mut dyn FnMut(&Execution, &str) -> Result<()>,
-) -> Result<std::result::Result<CaseParts, CutShort>> {
+) -> Result<CaseParts> {
     if cases.first().is_some_and(|case| case.benchmark.python().is_some()) {
         return driver_process::measure(launcher, cases, processes, shared, log);
     }
-    let mut parts: Vec<Option<(Execution, ProcessContext)>> = cases.iter().map(|_| None).collect();
+    let mut all = CaseParts { parts: cases.iter().map(|_| None).collect(), ended: None };
     let mut waiting: Vec<Vec<usize>> = vec![(0..cases.len()).collect()];
-    let (mut started, mut barren, mut fruitful) = (0, 0, false);
+    let (mut turn, mut barren, mut fruitful) = (Turn::begin(launcher, cases), 0, false);
+    // By case: seconds in processes whose results it does not keep.
+    let mut spent = vec![0.0; cases.len()];
     while let Some(members) = waiting.pop() {
         let natives: Vec<&str> = members.iter().filter_map(|at| native(cases[*at])).collect();
         let first = members[0];
-        if started > 0 {
-            launcher.count.total += 1;
-        }
         let (execution, context) = launcher.harness_process(cases[first], processes[first], &natives);
-        log(&execution, &if started == 0 { String::new() } else { format!(".again-{started}") })?;
-        started += 1;
-        if let Some(ended) = execution.cut_short() {
-            return Ok(Err(ended));
-        }
-        let given_up = !fruitful && barren >= MAX_BARREN;
+        log(&execution, &turn.next_mark())?;
+        all.ended = execution.cut_short();
+        let last = members.len() == 1 || (!fruitful && barren >= MAX_BARREN);
         let (mut lost, mut taken) = (Vec::new(), 0);
-        for (at, part) in members.iter().zip(split(&execution, &natives, members.len() == 1 || given_up)) {
-            let Some(part) = part else {
+        for (at, part) in members.iter().zip(split(&execution, &natives, last || all.ended.is_some())) {
+            let Some(mut part) = part else {
                 lost.push(*at);
                 continue;
             };
+            part.seconds += spent[*at];
             taken += 1;
             let shared = shared.then_some(members.len() as u32);
             let context = ProcessContext { process: processes[*at], shared, ..context.clone() };
-            parts[*at] = Some((part, context));
+            all.parts[*at] = Some((part, context));
+        }
+        if all.ended.is_some() {
+            break;
+        }
+        if taken == 0 {
+            members.iter().for_each(|at| spent[*at] += execution.seconds / members.len() as f64);
         }
         fruitful |= taken > 0 && members.len() > 1;
         barren += u32::from(taken == 0);
@@ -79,15 +83,17 @@ pub(crate) fn measure(
                 waiting.push(front.to_vec());
             }
         }
+        turn.expect(launcher, waiting.len());
     }
-    Ok(Ok(parts.into_iter().flatten().collect()))
+    turn.end(launcher);
+    Ok(all)
 }
 
 /// Splits one process: for each case an execution as if it had its own process, or `None` if the process gives no information
 /// about it. `last`: there will be no other process for it, so the fate of this one is its own.
 ///
 /// A reported case is trusted if the process ended well, if the harness reports another case as failed, or if a missing case
-/// can be blamed for the end of the process.
+/// or the end of the run can be blamed for the end of the process.
 fn split(execution: &Execution, natives: &[&str], last: bool) -> Vec<Option<Execution>> {
     let readings: &[Reading] = match &execution.readings {
         Some(Ok(readings)) => readings,
@@ -95,20 +101,24 @@ fn split(execution: &Execution, natives: &[&str], last: bool) -> Vec<Option<Exec
     };
     let of = |native: &&str| readings.iter().find(|reading| reading.case.native == **native);
     let stopped = execution.stopped.is_some();
+    let cut_short = execution.cut_short().is_some();
     let ended_well = execution.end == ExecutionEnd::Process(ProcessEnd::Exit(0)) && !stopped;
     let by_itself = matches!(execution.end, ExecutionEnd::Process(ProcessEnd::Exit(_))) && !stopped;
     let explained = readings.iter().any(|reading| matches!(reading.end, End::Failed { .. }));
     let blamed = natives.iter().any(|native| of(native).is_none());
-    let trusted = ended_well || (by_itself && explained) || (natives.len() > 1 && blamed);
+    let trusted = ended_well || (by_itself && explained) || (natives.len() > 1 && blamed) || cut_short;
+    // Of several cases, it is not known which one ran when the run ended.
+    let is_told = |native: &&str| of(native).is_some() || (last && (natives.len() == 1 || !cut_short));
+    let told = natives.iter().filter(|native| is_told(native)).count();
     // The common part, without the output: copying all of it for each case would be quadratic.
     let common = Execution { readings: None, stdout: execution.stdout.forgotten(), ..execution.clone() };
     let part = |native: &&str| {
         let reading = of(native);
-        if !last && (reading.is_none() || !trusted) {
+        if !is_told(native) || !(last || trusted) {
             return None;
         }
         let mut it = common.clone();
-        it.seconds /= natives.len().max(1) as f64;
+        it.seconds /= told.max(1) as f64;
         if natives.len() > 1 {
             (it.peak_rss_bytes, it.cpu_seconds) = (None, None);
         }
@@ -177,7 +187,7 @@ impl Launcher<'_> {
                 Ok(aside) => aside,
                 Err(cause) => return Execution::not_started(cause),
             };
-            let mut execution = self.start(launch);
+            let mut execution = self.start(launch, &[]);
             let brought = bring_file(benchmark, out);
             let readings =
                 brought.and_then(|()| read(&execution, out, |output| adapters::read(adapter, output)));

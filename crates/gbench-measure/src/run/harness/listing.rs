@@ -226,7 +226,7 @@ impl CaseLister<'_> {
         start_directly(&mut launch, benchmark);
         invoke(&mut launch, invocation, out);
         launch.container = ContainerLaunch::of(benchmark, &launch.env, Some(out));
-        contained_process::execute(self.executor, &launch)
+        contained_process::execute(self.executor, &launch, &mut |_| {})
     }
 }
 

@@ -26,13 +26,13 @@ const MAX_STEP_OUTPUT_BYTES: usize = 32 << 20;
 pub trait Executor: Send {
     fn execute(&mut self, launch: &Launch) -> Execution;
 
-    /// [`Executor::execute`] for a step outside of the measurements: every `every`, `tell` receives the seconds so far and the
-    /// end of the newest output, from stderr or stdout. An executor that cannot look meanwhile does not call it.
+    /// [`Executor::execute`] that reports to `tell` meanwhile. `every`: how often about the output; for a step outside of the
+    /// measurements alone. An executor that cannot look meanwhile does not call it.
     fn execute_telling(
         &mut self,
         launch: &Launch,
         _every: Duration,
-        _tell: &mut dyn FnMut(f64, &str),
+        _tell: &mut dyn FnMut(Meanwhile<'_>),
     ) -> Execution {
         self.execute(launch)
     }
@@ -48,6 +48,14 @@ pub trait Executor: Send {
     fn is_interrupted(&mut self) -> bool {
         false
     }
+}
+
+/// What a process shows while it runs.
+pub enum Meanwhile<'a> {
+    /// The seconds so far, and the end of the newest output, from stderr or stdout.
+    Output { seconds: f64, text: &'a str },
+    /// It has come to this case of those that share it.
+    Case { index: u32, seconds: f64 },
 }
 
 /// Observes other activity of the machine before and after a process.

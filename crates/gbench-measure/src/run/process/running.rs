@@ -201,6 +201,16 @@ impl RunningProcess {
         stream.capture.newest(4096)
     }
 
+    /// The newest case that it has announced since the last call.
+    pub(super) fn announced(&mut self) -> Option<u32> {
+        let fresh = &self.lines.events[self.told..];
+        self.told = self.lines.events.len();
+        fresh.iter().rev().find_map(|event| match event {
+            Event::Case { index } => Some(*index),
+            _ => None,
+        })
+    }
+
     pub(crate) fn signs(&mut self) -> Vec<Sign> {
         let fresh = &self.lines.events[self.told..];
         self.told = self.lines.events.len();

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant, SystemTime};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
-use super::executor::{Execution, Executor, Launch, StopReason};
+use super::executor::{Execution, Executor, Launch, Meanwhile, StopReason};
 use super::interrupt::Interrupt;
 use super::oom_kills::OomKills;
 use super::running::RunningProcess;
@@ -161,7 +161,7 @@ impl Supervised {
         &mut self,
         launch: &Launch,
         every: Duration,
-        tell: &mut dyn FnMut(f64, &str),
+        tell: &mut dyn FnMut(Meanwhile<'_>),
     ) -> std::io::Result<Execution> {
         let oom_kills = OomKills::now();
         let folders = launch.sandbox.as_ref().map_or(&[][..], |sandbox| &sandbox.watched);
@@ -171,10 +171,14 @@ impl Supervised {
         let began = Instant::now();
         let mut last = began;
         self.follow(&mut processes, every, &mut |processes, now| {
+            let seconds = now.saturating_duration_since(began).as_secs_f64();
+            if let Some(index) = processes[0].announced() {
+                tell(Meanwhile::Case { index, seconds });
+            }
             if now.saturating_duration_since(last) >= every && !processes[0].is_over() {
                 last = now;
-                let output = processes[0].newest_output();
-                tell(now.saturating_duration_since(began).as_secs_f64(), &output);
+                let text = processes[0].newest_output();
+                tell(Meanwhile::Output { seconds, text: &text });
             }
             Ok(())
         })?;
@@ -346,14 +350,14 @@ impl Executor for Supervised {
     }
 
     fn execute(&mut self, launch: &Launch) -> Execution {
-        self.execute_telling(launch, Duration::MAX, &mut |_, _| {})
+        self.execute_telling(launch, Duration::MAX, &mut |_| {})
     }
 
     fn execute_telling(
         &mut self,
         launch: &Launch,
         every: Duration,
-        tell: &mut dyn FnMut(f64, &str),
+        tell: &mut dyn FnMut(Meanwhile<'_>),
     ) -> Execution {
         if let Some(execution) = self.interrupted() {
             return execution;

@@ -19,56 +19,87 @@ use crate::run::process::executor::{Execution, ExecutionEnd, ShareFault, StopRea
 use crate::run::process::stages::stage_of;
 use crate::run::process::temporary::Temporary;
 use crate::run::record::case_record::{CaseParts, ProcessContext};
+use crate::run::session::event::Progress;
 use crate::run::session::launcher::Launcher;
+use crate::run::session::turn::Turn;
 use gbench_model::line::{Event, PROTOCOL};
-use gbench_model::{CutShort, Isolation, ProcessEnd, Result, Sandbox, Stage, Thermal};
+use gbench_model::{Isolation, LEAVES, ProcessEnd, Result, Sandbox, Stage, Thermal};
 use gbench_suite::plan::PlannedCase;
 use gbench_suite::{Benchmark, PythonEntry, PythonSource};
 
-/// Measures cases of one benchmark of Python modules: in one process, and in further ones if that ends early. Returns one part
-/// for each case, or the reason for an early end. Arguments: see [`crate::run::harness::harness_process::measure`].
+/// Measures cases of one benchmark of Python modules: in one process, and in further ones if that ends early. Arguments: see [`crate::run::harness::harness_process::measure`].
 pub(crate) fn measure(
     launcher: &mut Launcher<'_>,
     cases: &[&PlannedCase],
     processes: &[u32],
     shared: bool,
     log: &mut dyn FnMut(&Execution, &str) -> Result<()>,
-) -> Result<std::result::Result<CaseParts, CutShort>> {
-    let mut parts: Vec<Option<(Execution, ProcessContext)>> = cases.iter().map(|_| None).collect();
+) -> Result<CaseParts> {
+    let mut all = CaseParts { parts: cases.iter().map(|_| None).collect(), ended: None };
     let mut waiting: Vec<Vec<usize>> = vec![(0..cases.len()).collect()];
-    // By plan, and not because only one case is left: otherwise only some processes would report its memory.
-    let mut started = 0;
+    let mut turn = Turn::begin(launcher, cases);
+    // By case: seconds in processes whose results it does not keep.
+    let mut spent = vec![0.0; cases.len()];
     while let Some(members) = waiting.pop() {
-        if started > 0 {
-            launcher.count.total += 1;
-        }
         let asked: Vec<&PlannedCase> = members.iter().map(|at| cases[*at]).collect();
         let (execution, context) =
             launcher.observed(asked[0], processes[members[0]], |launcher| launcher.execute_python(&asked));
-        log(&execution, &if started == 0 { String::new() } else { format!(".again-{started}") })?;
-        started += 1;
-        if let Some(ended) = execution.cut_short() {
-            return Ok(Err(ended));
-        }
-        let fates = fates(&execution, members.len());
+        log(&execution, &turn.next_mark())?;
+        all.ended = execution.cut_short();
+        let (fates, leaves) = (fates(&execution, members.len()), leaves(&execution, &asked));
         let (mut rest, mut again) = (Vec::new(), Vec::new());
-        for (at, (part, fate)) in members.iter().zip(split(execution, members.len()).into_iter().zip(fates)) {
+        let parts = split(execution, members.len()).into_iter().zip(fates);
+        for (at, (mut part, fate)) in members.iter().zip(parts) {
+            part.seconds += spent[*at];
             match fate {
                 Fate::NotReached => rest.push(*at),
-                Fate::Crashed if members.len() > 1 => again.push(vec![*at]),
+                Fate::Crashed if members.len() > 1 => {
+                    spent[*at] = part.seconds;
+                    again.push(vec![*at]);
+                }
                 Fate::Crashed | Fate::Told => {
+                    // By plan, and not because only one case is left: otherwise only some processes would report its memory.
                     let shared = shared.then_some(members.len() as u32);
                     let context = ProcessContext { process: processes[*at], shared, ..context.clone() };
-                    parts[*at] = Some((part, context));
+                    all.parts[*at] = Some((part, context));
                 }
             }
         }
+        if all.ended.is_some() {
+            break;
+        }
+        // The next process will probably come as far as this one.
+        let of_rest = rest.len().div_ceil((members.len() - rest.len()).max(1));
+        let expected = waiting.len() + again.len() + of_rest;
+        if let Some(leaves) = leaves.filter(|_| !rest.is_empty() && turn.is_first(launcher)) {
+            let processes = turn.started + expected;
+            let text =
+                format!("{leaves}: the cases behind it get another process, about {processes} instead of 1");
+            launcher.session.observer.on(&Progress::Note { text: &text });
+        }
+        turn.expect(launcher, expected);
         if !rest.is_empty() {
             waiting.push(rest);
         }
         waiting.extend(again);
     }
-    Ok(Ok(parts.into_iter().flatten().collect()))
+    turn.end(launcher);
+    Ok(all)
+}
+
+/// The case that the process came to last, and what it leaves behind, so that the driver ended the process.
+fn leaves(execution: &Execution, cases: &[&PlannedCase]) -> Option<String> {
+    let mut last = None;
+    let mut words = None;
+    for event in &execution.events {
+        match event {
+            Event::Case { index } => (last, words) = (cases.get(*index as usize), None),
+            Event::Metadata { notes, .. } if notes.contains_key(LEAVES) => words = notes[LEAVES].as_array(),
+            _ => {}
+        }
+    }
+    let words: Vec<&str> = words?.iter().filter_map(Value::as_str).collect();
+    Some(format!("{} leaves {}", last?.id, words.join(", ")))
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,7 +109,7 @@ enum Fate {
     NotReached,
 }
 
-/// By case. A process that reached none of them decides for all: the next one would end in the same way.
+/// By case. A process that reached none of them decides for all, unless the run ended: the next one would end in the same way.
 fn fates(execution: &Execution, cases: usize) -> Vec<Fate> {
     let announced: Vec<usize> = execution
         .events
@@ -88,7 +119,9 @@ fn fates(execution: &Execution, cases: usize) -> Vec<Fate> {
             _ => None,
         })
         .collect();
-    let Some(last) = announced.last() else { return vec![Fate::Told; cases] };
+    let Some(last) = announced.last() else {
+        return vec![if execution.cut_short().is_some() { Fate::NotReached } else { Fate::Told }; cases];
+    };
     let crashed = execution.stopped.is_none() && !ended_by_driver(execution);
     let known: BTreeSet<&usize> = announced.iter().collect();
     let of = |case: usize| {
@@ -124,7 +157,9 @@ fn split(mut execution: Execution, cases: usize) -> Vec<Execution> {
     }
     let ranges = stages_by_case(&execution, cases);
     let mut parts = split_by_case(&execution, cases);
-    for (part, range) in parts.iter_mut().zip(ranges) {
+    let seconds = seconds_by_case(&execution, &ranges);
+    for (part, (range, seconds)) in parts.iter_mut().zip(ranges.into_iter().zip(seconds)) {
+        part.seconds = seconds;
         part.stages = execution.stages.get(range).unwrap_or_default().to_vec();
         // The driver ended the process because an earlier case left something behind; this case gets another process.
         if part.stopped == Some(StopReason::Share(ShareFault::NeverAnnounced)) {
@@ -132,6 +167,18 @@ fn split(mut execution: Execution, cases: usize) -> Vec<Execution> {
         }
     }
     parts
+}
+
+/// The process's seconds, divided by those of each case's stages; in equal parts if no stage took any.
+fn seconds_by_case(execution: &Execution, ranges: &[Range<usize>]) -> Vec<f64> {
+    let of_stages = |range: &Range<usize>| {
+        let stages = execution.stages.get(range.clone()).unwrap_or_default();
+        stages.iter().map(|stage| stage.seconds).sum::<f64>()
+    };
+    let own: Vec<f64> = ranges.iter().map(of_stages).collect();
+    let all: f64 = own.iter().sum();
+    let share = |own: &f64| if all > 0.0 { own / all } else { 1.0 / ranges.len() as f64 };
+    own.iter().map(|own| execution.seconds * share(own)).collect()
 }
 
 /// The stages of each case among those of its process; the first case includes those before it.
@@ -189,7 +236,7 @@ impl Launcher<'_> {
             launch.argv = interpreter;
             launch.argv.extend([start, file].map(|path| path.to_string_lossy().into_owned()));
             let interpreter = launch.argv[0].clone();
-            let mut execution = self.start(launch);
+            let mut execution = self.start(launch, cases);
             if let ExecutionEnd::NotStarted { cause, .. } = &mut execution.end {
                 *cause = format!("{interpreter}: {cause}");
             }
@@ -243,4 +290,45 @@ fn request(entry: &PythonEntry, cases: &[&PlannedCase], root: PathBuf) -> Value 
         "tree": entry.tree,
         "cases": cases.iter().map(|case| json!(call(case))).collect::<Vec<_>>(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gbench_model::{StageReport, StageStatus};
+
+    #[test]
+    fn b23_a_case_has_the_seconds_of_its_own_stages_and_all_of_them_are_those_of_the_process() {
+        let stage = |name: Stage| Event::Stage { stage: name };
+        let events = vec![
+            Event::Case { index: 1 },
+            stage(Stage::Measure),
+            Event::Case { index: 0 },
+            stage(Stage::Measure),
+            Event::End {},
+        ];
+        let stages = [
+            (Stage::Start, 2.0),
+            (Stage::Setup, 1.0),
+            (Stage::Measure, 3.0),
+            (Stage::Setup, 1.0),
+            (Stage::Measure, 1.0),
+            (Stage::Teardown, 2.0),
+        ];
+        let report =
+            |(stage, seconds)| StageReport { stage, status: StageStatus::Completed, seconds, limit: 9.0 };
+        let execution = Execution {
+            seconds: 20.0,
+            events,
+            stages: stages.map(report).to_vec(),
+            end: ExecutionEnd::Process(ProcessEnd::Exit(0)),
+            ..Execution::not_started(String::new())
+        };
+        let seconds = |cases: usize| {
+            split(execution.clone(), cases).iter().map(|part| part.seconds).collect::<Vec<_>>()
+        };
+        assert_eq!(seconds(2), [8.0, 12.0]);
+        // One that was not reached took no time.
+        assert_eq!(seconds(3), [8.0, 12.0, 0.0]);
+    }
 }

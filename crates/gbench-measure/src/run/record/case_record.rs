@@ -7,7 +7,7 @@ use gbench_device_code::display_name;
 use gbench_model::line::Event;
 use gbench_model::text::list;
 use gbench_model::{
-    CLOCK_DROP, CODE_FIGURES, CaseRecord, Conditions, DeviceCode, ENERGY, FailureKind, JOBS, Manifest,
+    CLOCK_DROP, CODE_FIGURES, CaseRecord, Conditions, CutShort, DeviceCode, ENERGY, FailureKind, JOBS, Manifest,
     Margin, Metric, MetricDeclaration, Origin, Outcome, OutcomeCode, ProcessEnd, ProcessRecord, SPEEDUP,
     Settings, Shown, Summary, Timing, Variant, looks_secret, without_secrets,
 };
@@ -38,7 +38,12 @@ pub(super) struct CaseRecorder {
     jobs: Option<Shown>,
 }
 
-pub(crate) type CaseParts = Vec<(Execution, ProcessContext)>;
+/// What the processes that cases share gave.
+pub(crate) struct CaseParts {
+    /// By case; `None`: the run ended before it was measured.
+    pub parts: Vec<Option<(Execution, ProcessContext)>>,
+    pub ended: Option<CutShort>,
+}
 
 /// The state of the machine, with the throttling that the process itself observed.
 fn with_throttled(mut conditions: Conditions, throttled: &Throttled) -> Conditions {

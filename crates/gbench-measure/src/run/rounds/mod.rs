@@ -2,8 +2,8 @@
 //! the time is up or the user interrupts.
 //!
 //! A round of a case is recorded completely or not at all: its results are added to the records only after its last process.
-//! An interrupt, a deadline or a kill therefore only costs the current round of one case, and a resumed comparison measures
-//! exactly what an uninterrupted one would have measured next.
+//! An interrupt, a deadline or a kill therefore only costs the current round of one case, or of the cases that share its
+//! processes, and a resumed comparison measures exactly what an uninterrupted one would have measured next.
 
 mod grouping;
 mod lockstep_round;

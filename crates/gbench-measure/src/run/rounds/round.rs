@@ -91,16 +91,14 @@ impl<'s> RoundRun<'s, '_> {
             let point = &start.points[at];
             start.arm < 2 && !point.discarded && self.counted[point.pair]
         };
-        match counting::measure(self.launcher, &cases, &processes, start.shared, counted, &mut log)? {
-            Err(ended) => self.cut_short = Some(ended),
-            Ok(parts) => {
-                let kept = start.points.iter().zip(parts).filter(|(point, _)| !point.discarded);
-                self.processes.extend(kept.map(|(&point, (execution, context))| {
-                    let context = ProcessContext { place: Some((self.round, slot)), ..context };
-                    CaseProcess { point, execution, context }
-                }));
-            }
-        }
+        let all = counting::measure(self.launcher, &cases, &processes, start.shared, counted, &mut log)?;
+        self.cut_short = all.ended;
+        let kept = start.points.iter().zip(all.parts).filter(|(point, _)| !point.discarded);
+        self.processes.extend(kept.filter_map(|(&point, part)| {
+            let (execution, context) = part?;
+            let context = ProcessContext { place: Some((self.round, slot)), ..context };
+            Some(CaseProcess { point, execution, context })
+        }));
         Ok(())
     }
 
@@ -131,7 +129,8 @@ impl<'s> RoundRun<'s, '_> {
 
     pub(super) fn tell_start(&mut self, start: &ProcessStart) {
         let point = &start.points[0];
-        self.launcher.tell_start(&self.planned(point).id, self.arms[start.arm].side, point.process, 0);
+        let case = (&self.planned(point).id, start.points.len());
+        self.launcher.tell_start(case, self.arms[start.arm].side, point.process, 0);
     }
 
     pub(super) fn log(&self, start: &ProcessStart, execution: &Execution, mark: &str) -> Result<()> {

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use super::grouping::{GroupMember, group, starts};
 use super::resume::state_of;
-use super::round::{CaseProcess, RoundRun};
+use super::round::{CaseProcess, ProcessStart, RoundRun};
 use super::stopping_policy::{NextRound, PairState, RoundsState, StoppingPolicy};
 use crate::run::lockstep::eligible::{wants_lockstep, why_alternating};
 use crate::run::outcome::classify::{cut_short, not_run};
@@ -186,7 +186,11 @@ impl<'a> RoundDriver<'a> {
         let starts = starts(self.plan, group);
         let has = |arm: usize| starts.iter().any(|start| start.arm == arm);
         let turns = self.takes_turns(group, self.why_apart(group).as_deref());
-        starts.len() + usize::from(turns && has(2))
+        let processes = |start: &ProcessStart| {
+            let id = self.plan.pairs[start.points[0].pair].id().benchmark.as_str();
+            self.launcher.processes_of_turn(id, start.points.len())
+        };
+        starts.iter().map(processes).sum::<usize>() + usize::from(turns && has(2))
     }
 
     fn why_apart(&self, group: &[GroupMember]) -> Option<String> {

@@ -10,7 +10,7 @@ use crate::run::outcome::classify::signal_name;
 use crate::run::outcome::first_line::first_line;
 use crate::run::outcome::refused_writes::advised;
 use crate::run::outcome::telling_line::is_echo;
-use crate::run::process::executor::{Execution, ExecutionEnd, Executor, Launch, StopReason};
+use crate::run::process::executor::{Execution, ExecutionEnd, Executor, Launch, Meanwhile, StopReason};
 use crate::run::record::arm::{ArmRecorder, slug};
 use gbench_model::{CutShort, FailureKind, Outcome, Params, ProcessEnd, Result, Side, Stage};
 use gbench_suite::{Benchmark, Build, FailedBuild};
@@ -78,8 +78,9 @@ pub(crate) fn execute(
         Stage::Build,
         until,
     );
-    let mut tell = |seconds: f64, output: &str| {
-        let line = last_line(output);
+    let mut tell = |meanwhile: Meanwhile<'_>| {
+        let Meanwhile::Output { seconds, text } = meanwhile else { return };
+        let line = last_line(text);
         observer.on(&Progress::BuildGoesOn { benchmark: &id, side, seconds, line: &line });
     };
     let execution = executor.execute_telling(&launch, BEAT, &mut tell);

@@ -84,12 +84,10 @@ pub(crate) fn measure(
     shared: bool,
     counted: impl Fn(usize) -> bool,
     log: &mut dyn FnMut(&Execution, &str) -> Result<()>,
-) -> Result<std::result::Result<CaseParts, CutShort>> {
-    let mut parts = match harness_process::measure(launcher, cases, processes, shared, log)? {
-        Ok(parts) => parts,
-        Err(ended) => return Ok(Err(ended)),
-    };
-    for (at, (execution, context)) in parts.iter_mut().enumerate().filter(|(at, _)| counted(*at)) {
+) -> Result<CaseParts> {
+    let mut all = harness_process::measure(launcher, cases, processes, shared, log)?;
+    for (at, part) in all.parts.iter_mut().enumerate().filter(|(at, _)| counted(*at)) {
+        let Some((execution, context)) = part.as_mut().filter(|_| all.ended.is_none()) else { continue };
         let Some(Ok([reading])) = execution.readings.as_mut().map(|it| it.as_deref_mut()) else { continue };
         let mark = if cases.len() == 1 { ".count".to_owned() } else { format!(".{at}.count") };
         match count_case(launcher, cases[at], context.process, reading, &mut |execution| {
@@ -102,11 +100,11 @@ pub(crate) fn measure(
             Err(Stop::NoCount(why)) => {
                 execution.warning = Some(format!("its instructions are not counted: {why}"));
             }
-            Err(Stop::CutShort(ended)) => return Ok(Err(ended)),
+            Err(Stop::CutShort(ended)) => all.ended = Some(ended),
             Err(Stop::Fault(fault)) => return Err(fault),
         }
     }
-    Ok(Ok(parts))
+    Ok(all)
 }
 
 fn count_case(

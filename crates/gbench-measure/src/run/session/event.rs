@@ -2,7 +2,8 @@
 
 use gbench_model::{CalmWait, CaseId, Outcome, Profiler, Side, Unrest};
 
-/// A progress event. Nothing is reported while a child measures, unless other processes run concurrently.
+/// A progress event. Nothing is reported while a child measures, unless other processes run concurrently: what a shared process
+/// reports comes between its cases.
 #[derive(Clone, Debug)]
 pub enum Progress<'a> {
     /// Before anything is started: the number of cases and processes. `shared`: cases share some of the processes, of which
@@ -48,13 +49,22 @@ pub enum Progress<'a> {
     },
     /// `done` and `total`: of the plan, or of the round.
     ProcessStarted {
+        /// The first of the `cases` that share it.
         id: &'a CaseId,
+        cases: usize,
         side: Option<Side>,
         process: u32,
         /// 0 in rounds, where the number is unknown.
         of: u32,
         done: usize,
         total: usize,
+    },
+    /// A process that `of` cases share has come to one of them, of the given index, after so many seconds.
+    CaseStarted {
+        id: &'a CaseId,
+        index: usize,
+        of: usize,
+        seconds: f64,
     },
     /// Processes that are left out because the case failed are included in `done`.
     ProcessEnded {

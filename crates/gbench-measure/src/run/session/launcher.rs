@@ -1,7 +1,7 @@
 //! Starts what a run needs: builds, single processes, the command after a timeout.
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::run::harness::recognition::calibrating;
 use crate::run::outcome::nothing_done;
 use crate::run::process::environment;
 use crate::run::process::executor::{
-    ConditionsProbe, Execution, ExecutionEnd, Executor, Launch, StagePlan, StopReason,
+    ConditionsProbe, Execution, ExecutionEnd, Executor, Launch, Meanwhile, StagePlan, StopReason,
 };
 use crate::run::process::temporary::Temporary;
 use crate::run::process::wrapping::Wrapping;
@@ -56,6 +56,8 @@ pub(crate) struct Launcher<'a> {
     /// While a case is profiled: the program to start its process under.
     pub(crate) wrapping: Option<Wrapping>,
     pub count: ProcessCount,
+    /// By benchmark: the processes of the last turn of cases that share them.
+    pub(super) turns: BTreeMap<String, usize>,
     pub(crate) gave_up: bool,
 }
 
@@ -91,6 +93,7 @@ impl<'a> Launcher<'a> {
             cubins: RefCell::default(),
             wrapping: None,
             count: ProcessCount::default(),
+            turns: BTreeMap::new(),
             gave_up: false,
         }
     }
@@ -229,12 +232,20 @@ impl<'a> Launcher<'a> {
         (execution, context)
     }
 
-    /// Starts a process of a case, under a profiler if it is profiled, and follows it to its end.
-    pub(crate) fn start(&mut self, mut launch: Launch) -> Execution {
+    /// Starts a process of a case, under a profiler if it is profiled, and follows it to its end. `cases`: those that it will
+    /// announce.
+    pub(crate) fn start(&mut self, mut launch: Launch, cases: &[&PlannedCase]) -> Execution {
         if let Some(wrapping) = &self.wrapping {
             wrapping.apply(&mut launch);
         }
-        contained_process::execute(&mut *self.session.executor, &launch)
+        let RunSession { executor, observer, .. } = &mut self.session;
+        contained_process::execute(&mut **executor, &launch, &mut |meanwhile| {
+            let Meanwhile::Case { index, seconds } = meanwhile else { return };
+            if let Some(case) = cases.get(index as usize).filter(|_| cases.len() > 1) {
+                let (id, index, of) = (&case.id, index as usize, cases.len());
+                observer.on(&Progress::CaseStarted { id, index, of, seconds });
+            }
+        })
     }
 
     pub(crate) fn execute(&mut self, case: &PlannedCase, process: u32, shared: &[Params]) -> Execution {
@@ -260,8 +271,8 @@ impl<'a> Launcher<'a> {
                 Err(cause) => return Execution::not_started(cause),
             };
         let mut execution = match &cold {
-            Some(folder) => folder.guarded(|| self.start(launch)),
-            None => self.start(launch),
+            Some(folder) => folder.guarded(|| self.start(launch, &[])),
+            None => self.start(launch, &[]),
         };
         execution.left_files = left_files::read(files.into_iter(), &case.benchmark.dir);
         execution
@@ -341,9 +352,16 @@ impl<'a> Launcher<'a> {
         Some(path)
     }
 
-    pub(crate) fn tell_start(&mut self, id: &CaseId, side: Option<Side>, process: u32, of: u32) {
+    /// `cases`: that share the process.
+    pub(crate) fn tell_start(
+        &mut self,
+        (id, cases): (&CaseId, usize),
+        side: Option<Side>,
+        process: u32,
+        of: u32,
+    ) {
         let (done, total) = (self.count.done(), self.count.total);
-        self.session.observer.on(&Progress::ProcessStarted { id, side, process, of, done, total });
+        self.session.observer.on(&Progress::ProcessStarted { id, cases, side, process, of, done, total });
     }
 
     pub(crate) fn tell_end(&mut self, execution: &Execution) {

@@ -5,3 +5,4 @@ pub(crate) mod counting;
 pub(crate) mod event;
 pub(crate) mod launcher;
 pub(crate) mod plan_session;
+pub(crate) mod turn;

@@ -189,7 +189,7 @@ fn one_by_one(
         if stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
             return Ok(ended);
         }
-        launcher.tell_start(&case.id, None, process, processes);
+        launcher.tell_start((&case.id, 1), None, process, processes);
         let (execution, context) = launcher.process(case, process, &[]);
         ended = execution.cut_short().or(ended);
         if let Some(stop) = stop
@@ -280,14 +280,18 @@ fn by_harness(
     let first = &plan.cases[cases.start];
     let (processes, shared) = (first.benchmark.settings.processes.value, cases.len() > 1);
     cases.clone().for_each(|index| _ = arm.decide_early(index));
+    let id = first.benchmark.id.as_str();
     for process in 0..processes {
         if let Some(ended) = ended {
             cases.clone().for_each(|index| cut_off(arm, index, ended, processes));
         }
         let open: Vec<usize> = cases.clone().filter(|index| !arm.is_aborted(*index)).collect();
-        launcher.count.add(usize::from(open.is_empty()));
-        let Some(lead) = open.first() else { continue };
-        launcher.tell_start(&plan.cases[*lead].id, None, process, processes);
+        let before = launcher.processes_of_turn(id, cases.len());
+        let Some(lead) = open.first() else {
+            launcher.count.add(before);
+            continue;
+        };
+        launcher.tell_start((&plan.cases[*lead].id, open.len()), None, process, processes);
         let members: Vec<&PlannedCase> = open.iter().map(|index| &plan.cases[*index]).collect();
         let indices = vec![process; open.len()];
         let name = match open.as_slice() {
@@ -295,22 +299,24 @@ fn by_harness(
             _ => format!("{lead:03}-{}.{process}", slug(first.benchmark.id.as_str())),
         };
         let mut log = |execution: &Execution, mark: &str| arm.log(&format!("{name}{mark}"), execution);
-        match counting::measure(launcher, &members, &indices, shared, |_| true, &mut log)? {
-            Err(reason) => ended = Some(reason),
-            Ok(parts) => {
-                for (index, (execution, context)) in open.into_iter().zip(parts) {
-                    arm.add(index, &execution, context);
-                    arm.keep_process(index)?;
-                }
-            }
+        let all = counting::measure(launcher, &members, &indices, shared, |_| true, &mut log)?;
+        ended = all.ended;
+        let left = (processes - process - 1) as usize;
+        let now = launcher.processes_of_turn(id, cases.len());
+        launcher.count.total = (launcher.count.total + left * now).saturating_sub(left * before);
+        for (index, part) in open.into_iter().zip(all.parts) {
+            let Some((execution, context)) = part else { continue };
+            arm.add(index, &execution, context);
+            arm.keep_process(index)?;
         }
     }
     for index in cases {
         // It may have come while the last process ran.
-        if let Some(ended) = ended {
+        let has_all = arm.case(index).processes.len() == processes as usize;
+        if let Some(ended) = ended.filter(|_| !has_all) {
             cut_off(arm, index, ended, processes);
         }
-        arm.end_case(index, ended.is_none());
+        arm.end_case(index, ended.is_none() || has_all);
         arm.keep_outcome(index)?;
         launcher.tell_case(arm, index);
     }

@@ -7,7 +7,7 @@ use super::metric::{MetricView, centers, median};
 use crate::layout::grouped::{self, MAX_NAMED, together};
 use crate::layout::number;
 use gbench_model::text::{count, percent};
-use gbench_model::{CaseRecord, NothingMeasured, ProcessRecord, Stage, format_duration};
+use gbench_model::{CaseRecord, LEAVES, NothingMeasured, ProcessRecord, Stage, format_duration};
 
 #[derive(Debug, PartialEq)]
 pub(crate) struct RunFinding {
@@ -72,6 +72,15 @@ pub(crate) fn find(cases: &[(&CaseRecord, String)], lines: &[MetricView]) -> Vec
             "processes behind, which the gate had to end",
             cases.iter().filter_map(|(case, name)| leftovers(case, name)).collect(),
             WAIT_FOR_ALL,
+        ),
+        about(
+            [
+                "case cannot share a process with the cases behind it,",
+                "cases cannot share a process with the cases behind them,",
+            ],
+            "because of what is left in the process",
+            unshared(cases),
+            "undo it in `teardown()`, or set `isolation = \"process\"` and expect a process for each case",
         ),
         about(
             ["group of cases shares a process that leaves", "groups of cases share a process that leaves"],
@@ -196,6 +205,16 @@ fn shared_leftovers(cases: &[(&CaseRecord, String)]) -> Vec<String> {
         format!("one of {} ({} after {runs})", named(&names), left.iter().sum::<u64>())
     });
     texts.collect()
+}
+
+/// Cases that ended a process that others were to share, with what they leave in it.
+fn unshared(cases: &[(&CaseRecord, String)]) -> Vec<String> {
+    let sharing = cases.iter().filter(|(case, _)| case.processes.iter().any(is_shared));
+    let left = sharing.filter_map(|(case, name)| {
+        let words = case.metadata.get(LEAVES)?.as_array()?.iter().filter_map(|word| word.as_str());
+        Some(format!("{name} ({})", words.collect::<Vec<_>>().join(", ")))
+    });
+    left.collect()
 }
 
 fn leftovers(case: &CaseRecord, name: &str) -> Option<String> {

@@ -3,7 +3,8 @@
 use crate::layout::grouped::joined;
 use crate::layout::number;
 use gbench_model::{
-    Better, CaseRecord, Metric, MetricDeclaration, OwnFigure, ProcessSamples, direction_of_unit, is_time,
+    Better, CaseRecord, Metric, MetricDeclaration, Outcome, OwnFigure, ProcessSamples, direction_of_unit,
+    is_time,
 };
 
 pub(crate) struct MetricView<'a> {
@@ -16,7 +17,7 @@ pub(crate) struct MetricView<'a> {
     pub median: String,
     /// Relative standard deviation between processes; absent below two processes.
     pub spread: Option<f64>,
-    /// `5 x 30`: processes and samples of each, or the total if processes differ.
+    /// `5 x 30`: processes and samples of each, or the total if processes differ; `, partial` if the run ended too early.
     pub effort: String,
     /// Present if other cases solve the same problem.
     pub place: Option<Rank>,
@@ -79,6 +80,7 @@ impl<'a> MetricView<'a> {
             [first, ..] if counts.iter().all(|count| count == first) => format!("{} x {first}", counts.len()),
             _ => format!("{}, {} in all", counts.len(), counts.iter().sum::<usize>()),
         };
+        let effort = if is_in_part(case) { format!("{effort}, partial") } else { effort };
         let spread = spread(&centers);
         let is_derived = is_derived(case, metric);
         Self { case, metric, name: name.to_owned(), center, median, spread, effort, place: None, is_derived }
@@ -145,6 +147,12 @@ impl<'a> MetricView<'a> {
     pub(crate) fn title(&self) -> String {
         format!("{} {}", self.name, self.metric.name)
     }
+}
+
+/// True if the run ended before the case had all of its processes: it has figures, and they are not judged.
+pub(crate) fn is_in_part(case: &CaseRecord) -> bool {
+    let has_some = case.processes.iter().any(|process| process.outcome.is_measured());
+    has_some && matches!(case.outcome, Outcome::NotRun { .. })
 }
 
 /// True if a metric is an amount of work divided by the case's time, as the gate computes it if a program reports the

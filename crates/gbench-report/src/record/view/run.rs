@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::findings::{self, RunFinding};
-use super::metric::{MetricView, Standing};
+use super::metric::{MetricView, Standing, is_in_part};
 use super::pairs::RunPairs;
 use super::precisions;
 use super::ranking::{self, Problem};
@@ -183,6 +183,10 @@ impl<'a> RunView<'a> {
         let words: Vec<_> = words.iter().map(|(word, cases)| format!("{} {word}", cases.len())).collect();
         if !words.is_empty() {
             text += &format!(": {}", words.join(", "));
+        }
+        let in_part = self.troubled.iter().filter(|(case, _)| is_in_part(case)).count();
+        if in_part > 0 {
+            text += &format!(", {in_part} of them in part");
         }
         match self.record.state {
             RecordState::Complete => {}

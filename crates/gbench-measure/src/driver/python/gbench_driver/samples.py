@@ -1,11 +1,12 @@
 """The samples of one case: kept in order, sent between measurements, never while a clock runs.
 
-A process may be stopped from outside at any time. So what was measured is sent every two seconds, and the rest when the
+A process may be stopped from outside at any time, and the next call may never return. So a sample is sent at once, except where
+sending would take time that counts between the samples: shorter ones wait until a millisecond is over. The rest is sent when the
 measurement ends, also when it ends by an exception.
 """
 from . import originals
 
-EVERY = 2.0  # seconds
+SENT, COLLECTED = 0.001, 2.0  # seconds
 
 
 class Samples:
@@ -14,13 +15,16 @@ class Samples:
         self.unit = unit
         self.values = []
         self.sent = 0
-        self.last = originals.monotonic()
+        self.last = self.collected = originals.monotonic()
 
     def add(self, value):
         self.values.append(value)
-        if originals.monotonic() - self.last > EVERY:
+        now = originals.monotonic()
+        if now - self.last > SENT:
             self.send_rest()
+        if now - self.collected > COLLECTED:
             originals.collect()  # the collector is off in the meantime, and cycles of many seconds may not pile up
+            self.collected = now
 
     def send_rest(self):
         self.channel.samples(self.values[self.sent:], unit=self.unit)

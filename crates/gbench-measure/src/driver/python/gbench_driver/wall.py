@@ -195,6 +195,7 @@ class Wall:
                 if self.keeps:
                     self.look(value, True)
                 samples.add(elapsed / 1e9)
+            samples.send_rest()
             return
         calls = 1
         while elapsed < floor and calls < 10**9:
