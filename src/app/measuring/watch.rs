@@ -157,7 +157,7 @@ impl ConditionsProbe for CaseConditions {
     }
 }
 
-/// What binds processes to GPUs here: the suite's words and the gate's environment.
+/// The settings that bind processes to GPUs: those of the suite and of the gate's environment.
 struct Bindings {
     gate: GateGpus,
     facts: Probe<GpuFacts>,

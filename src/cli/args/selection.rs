@@ -32,8 +32,8 @@ pub(crate) struct SelectionArgs {
     /// Benchmark to leave out, by id or glob; repeatable
     #[arg(long, value_name = "GLOB")]
     pub exclude: Vec<String>,
-    /// Only cases whose parameter has one of these values: n=32,64; repeatable. Give a value that contains a comma alone, or
-    /// write its comma as `\,`
+    /// Only cases whose parameter has one of these values: n=32,64; repeatable. If a value contains a comma, give that value
+    /// in its own --param, or write the comma as `\,`
     #[arg(long = "param", value_name = "NAME=VALUES")]
     pub params: Vec<String>,
     /// Python benchmarks by folder, pair, variant or kernel: ch13, ch1:moe, ch1:moe_sparse; repeatable

@@ -9,7 +9,7 @@ use crate::github::comments::CommentMode;
 use crate::github::{Context, commands};
 use crate::model::{Exit, Result};
 
-/// Accept regressions of a pull request, or revoke that, on a command in a comment
+/// Accept regressions in a pull request, or withdraw an acceptance
 ///
 /// For a job that `on: issue_comment` starts; it checks out no code. The comment is read from GitHub, and must be a single
 /// command: `/gbench accept CASE... -- REASON` or `/gbench revoke [CASE...]`. It is obeyed only if a person with write
@@ -29,7 +29,7 @@ pub(crate) struct AcceptArgs {
     /// Also accept rows that forks measured; their check is never green
     #[arg(long)]
     pub allow_forks: bool,
-    /// Number of parts that must be present
+    /// Number of parts (results of matrix jobs) that must be present
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub expect: Option<u32>,
     /// Prefix of the artifacts' names; `{attempt}` is replaced by the attempt number of the run that measured

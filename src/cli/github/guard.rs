@@ -10,7 +10,7 @@ use crate::guard::audit::AuditFinding;
 use crate::guard::install::Allowed;
 use crate::model::{Exit, Result};
 
-/// Decide on the machine which jobs may run there, before their first step
+/// On a runner, decide before a job's first step whether it may run
 ///
 /// A fork's pull request brings its own workflow file and can name any runner of the repository. The runner therefore starts
 /// this command before a job's first step (ACTIONS_RUNNER_HOOK_JOB_STARTED), through a script and a policy on the machine

@@ -34,11 +34,11 @@ pub(crate) struct MergeArgs {
     /// Folder for merged.json, or for the merged record
     #[arg(long, short, value_name = "DIR", default_value = "merged")]
     output: PathBuf,
-    /// Number of parts that must be present
+    /// Number of parts (results of matrix jobs) that must be present
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     expect: Option<u32>,
-    /// Result of the measuring jobs as GitHub reports it: if it is not `success` and no part explains why, the result counts
-    /// as incomplete
+    /// Result of the measuring jobs as GitHub reports it: if it is not `success` and no part explains why, the merged
+    /// verdict counts as incomplete
     #[arg(long, value_name = "RESULT")]
     measured: Option<String>,
     /// Classes of results with an exit code other than 0: regression, inconclusive, failed; `none` for no class [default: as

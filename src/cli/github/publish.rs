@@ -47,11 +47,11 @@ pub(crate) struct PublishArgs {
     /// In a `workflow_run` workflow: also publish results that forks measured, marked as unverified
     #[arg(long)]
     pub allow_forks: bool,
-    /// Number of parts that must be present
+    /// Number of parts (results of matrix jobs) that must be present
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub expect: Option<u32>,
-    /// Result of the measuring jobs as GitHub reports it: if it is not `success` and no part explains why, the result counts
-    /// as incomplete
+    /// Result of the measuring jobs as GitHub reports it: if it is not `success` and no part explains why, the merged
+    /// verdict counts as incomplete
     #[arg(long, value_name = "RESULT")]
     pub measured: Option<String>,
     /// Keep one issue open while the default branch is not green

@@ -31,7 +31,8 @@ use crate::suite::Benchmark;
 /// with, the commit is compared with itself and the verdict is inconclusive. Code from forks runs only with `--allow-forks`.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(crate) struct CiArgs {
-    /// Use the merge base of this branch, tag or commit and the judged commit as the base, instead of the event's
+    /// Compare with the merge base of the judged commit and this branch, tag or commit, instead of with the base that the
+    /// event gives
     #[arg(long, value_name = "REV")]
     base: Option<String>,
     /// The only classes of results that fail the job: regression, inconclusive, failed; `none` for no class [default: the

@@ -38,7 +38,7 @@ use crate::suite::Benchmark;
 /// A stored baseline (by name), a record or a run's folder is compared with a fresh run, or with a second record.
 ///
 /// Result files of other programs can be used as records, too: `compare before.json after.json`. Each file counts as one
-/// process, in a folder or listed after --base or --head. docs/formats.md lists the formats.
+/// process, whether it is in a folder or listed after --base or --head. docs/formats.md lists the formats.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(crate) struct CompareArgs {
     #[command(flatten)]

@@ -22,10 +22,11 @@ const SHOWN: usize = 20;
 /// repository into one file.
 ///
 /// Exit codes: 0 done; 2 neither a flag nor the suite file sets how much to keep; 5 something could not be removed; 130 or
-/// 143 ended by a signal, between two folders.
+/// 143 ended by a signal, after the current folder was finished.
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct GcArgs {
-    /// Number of the newest to keep (200), or an age such as 30d up to which all are kept [default: `keep_runs` in [run]]
+    /// How many of the newest runs, comparisons and bisections to keep, such as 200, or how old they may be, such as 30d
+    /// [default: `keep_runs` in [run]]
     #[arg(long, value_name = "KEEP", allow_hyphen_values = true)]
     keep: Option<String>,
     /// Show what would be removed, and remove nothing

@@ -15,6 +15,8 @@ use crate::suite::Benchmark;
 
 /// Show every case over commits: lasting changes, drift, breaks
 ///
+/// A break is a point between two runs that must not be compared, because their machines or settings differ.
+///
 /// Runs come from the suite's store: a history branch, or the named records of a folder. If the folder has none, they come
 /// from the branch gbench-history. Values are cached in .gbench/cache, which may be removed at any time.
 ///

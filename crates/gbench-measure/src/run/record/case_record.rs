@@ -7,9 +7,9 @@ use gbench_device_code::display_name;
 use gbench_model::line::Event;
 use gbench_model::text::list;
 use gbench_model::{
-    CLOCK_DROP, CODE_FIGURES, CaseRecord, Conditions, CutShort, DeviceCode, ENERGY, FailureKind, JOBS, Manifest,
-    Margin, Metric, MetricDeclaration, Origin, Outcome, OutcomeCode, ProcessEnd, ProcessRecord, SPEEDUP,
-    Settings, Shown, Summary, Timing, Variant, looks_secret, without_secrets,
+    CLOCK_DROP, CODE_FIGURES, CaseRecord, Conditions, CutShort, DeviceCode, ENERGY, FailureKind, JOBS,
+    Manifest, Margin, Metric, MetricDeclaration, Origin, Outcome, OutcomeCode, ProcessEnd, ProcessRecord,
+    SPEEDUP, Settings, Shown, Summary, Timing, Variant, looks_secret, without_secrets,
 };
 use gbench_stats as stats;
 use gbench_suite::plan::PlannedCase;
