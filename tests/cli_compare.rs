@@ -145,7 +145,7 @@ fn b2_another_host_of_the_same_model_is_refused_unless_the_suite_declares_a_pool
     std::fs::write(folder.path().join("gbench.toml"), pool).unwrap();
     let (ran, verdict) = compared(folder.path(), &record, other, "");
     ran.exits(3).says("base and head ran on two hosts of a pool, and only 0 of the 4 stored runs");
-    assert_eq!(verdict["rows"][0]["reason"]["code"], "two-hosts");
+    assert_eq!(verdict["rows"][0]["why"]["code"], "two-hosts");
     // A record that does not know its host is of an older version.
     std::fs::write(folder.path().join("gbench.toml"), SUITE).unwrap();
     let unknown = |head: &mut RunRecord| {

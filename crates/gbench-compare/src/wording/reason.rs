@@ -16,6 +16,8 @@ use gbench_model::{Better, Side, Thermal, format_duration};
 #[derive(Clone, Debug, Display, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(tag = "code", rename_all = "kebab-case", deny_unknown_fields)]
+#[derive(strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Reason {
     /// Regressed: the evidence for "worse" is strong enough for the whole suite.
     #[display("{}worse over {}, {}", at_least_by(*at_least), rounds_of(*rounds), confident(*confidence))]

@@ -8,7 +8,7 @@ use crate::layout::csv::{Column, Line, number, optional, text, write};
 use crate::layout::escape::csv as cell;
 use gbench_compare::{Change, Row, RowSide, Sequence};
 
-fn columns<'a>() -> [Column<'a, &'a Row>; 33] {
+fn columns<'a>() -> [Column<'a, &'a Row>; 34] {
     [
         ("metric", |line| cell(&line.of.metric)),
         ("unit", |line| cell(&line.of.unit)),
@@ -43,6 +43,7 @@ fn columns<'a>() -> [Column<'a, &'a Row>; 33] {
         ("log10_e_needed", |line| sequence(line.of, |sequence| Some(sequence.log10_needed))),
         ("more_rounds", |line| text(line.of.sequence.as_ref().and_then(|sequence| sequence.more_rounds))),
         ("device_code", |line| text(line.of.device_code.map(|state| state.into_str()))),
+        ("reason_code", |line| text(line.of.why.as_ref().map(<&'static str>::from))),
     ]
 }
 
