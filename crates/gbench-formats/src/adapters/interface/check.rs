@@ -63,7 +63,7 @@ pub fn list(adapter: &dyn Adapter, output: &HarnessOutput) -> Result<Vec<CaseNam
 
 /// Like [`list`], without the lines that the program prints by itself. `own`: the names from stdout after
 /// [`Adapter::list_none`]; `steady`: the list is the same in every process, so a line in one process alone is not a case.
-/// Errors: as [`read`]; the program's own lines differ from process to process.
+/// Errors: as [`read`]; the program's own lines differ from process to process; a case is named like a flag.
 pub fn list_beside(
     adapter: &dyn Adapter,
     output: &HarnessOutput,
@@ -77,6 +77,11 @@ pub fn list_beside(
     }
     if cases.is_empty() {
         return Err(ReadError::new(Place::HarnessOutput, "it names no benchmark"));
+    }
+    if let Some(flag) = cases.iter().find(|case| case.native.starts_with("--")) {
+        let what = "it is named like a flag: the program takes its first argument for something of its own, such as a pattern. Give it that in \
+                    `command`, before the flags";
+        return Err(ReadError::case(&flag.native, what));
     }
     once(cases.iter())?;
     tell_apart(&mut cases);
