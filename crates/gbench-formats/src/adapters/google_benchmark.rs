@@ -3,8 +3,8 @@
 //!
 //! `--benchmark_min_time` has no suffix `s`, because versions before 1.8 refuse it and later versions do not need it.
 //!
-//! Flags are given as variables (version 1.5.2 and later), because a program may take its first argument for a pattern of
-//! its own. Where the command has flags of the library, which would override variables, ours are arguments behind them.
+//! Flags are given as variables (version 1.5.2 and later), because a program may take its first argument for its own
+//! pattern. Where the command has flags of the library, which would override variables, ours are arguments behind them.
 
 mod detection;
 mod names;

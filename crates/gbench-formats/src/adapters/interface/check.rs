@@ -79,8 +79,8 @@ pub fn list_beside(
         return Err(ReadError::new(Place::HarnessOutput, "it names no benchmark"));
     }
     if let Some(flag) = cases.iter().find(|case| case.native.starts_with("--")) {
-        let what = "it is named like a flag: the program takes its first argument for something of its own, such as a pattern. Give it that in \
-                    `command`, before the flags";
+        let what = "it is named like a flag: the program uses its first argument itself, such as for a pattern. Give it that argument in `command`, \
+                    before the flags";
         return Err(ReadError::case(&flag.native, what));
     }
     once(cases.iter())?;
