@@ -19,12 +19,15 @@ pub fn read(adapter: &dyn Adapter, output: &HarnessOutput) -> Result<Vec<Reading
         return Err(ReadError::new(Place::HarnessOutput, "it contains no benchmark"));
     }
     sound_all(&readings)?;
-    readings.iter_mut().for_each(fail_within_a_cycle);
+    readings.iter_mut().for_each(|reading| fail_within_a_cycle(adapter, reading));
     Ok(readings)
 }
 
 /// Fails a case whose harness repeated code that takes less than a clock cycle: it measured nothing.
-pub(crate) fn fail_within_a_cycle(reading: &mut Reading) {
+pub(crate) fn fail_within_a_cycle(adapter: &dyn Adapter, reading: &mut Reading) {
+    if adapter.about().per_operation {
+        return;
+    }
     if let Some((time, value)) = own_time_up_to(reading, WITHIN_A_CYCLE) {
         let message = format!(
             "its `{}` is {value:e} {}, less than a clock cycle: the compiler removed the code, and nothing was measured",
