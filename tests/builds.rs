@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
-use gbench_ci::model::{FailureKind, Outcome, RunRecord};
+use gbench_ci::model::{FailureKind, Outcome, OutcomeCode, RunRecord};
 use gbench_ci::store::{latest_comparison, read_comparison};
 
 use crate::support::cli::{command, newest, ran, runs};
@@ -86,4 +86,37 @@ fn n27_while_a_build_goes_on_a_log_hears_how_long_and_what_it_does() {
     let built = lines.iter().position(|line| line.starts_with("built s/x in ")).expect("it is built");
     let told = &lines[1..built];
     assert!(!told.is_empty() && told.iter().all(|line| line.starts_with("building s/x for ")), "{lines:?}");
+}
+
+#[test]
+fn b35_where_head_cannot_be_built_base_is_not_measured_and_one_line_says_so() {
+    let sandbox = Sandbox::new();
+    let suite = "[suite]\nname = \"s\"\n[[benchmark]]\nid = \"x\"\nshell = \"test {{n}}\"\nbuild = [\"sh\", \"build.sh\"]\n\
+                 [benchmark.matrix]\nn = [1, 2, 3, 4, 5, 6, 7, 8]\n";
+    sandbox.commit(&[("gbench.toml", suite), ("build.sh", "true")]);
+    sandbox.commit(&[("build.sh", "echo 'a.c:1:1: error: no such thing' >&2; exit 2")]);
+    let told = ran(&sandbox.root(), "compare HEAD~1..HEAD --quiet").exits(4);
+    let (base, head, _) =
+        read_comparison(&latest_comparison(&sandbox.root().join("artifacts")).unwrap()).unwrap();
+    assert!(
+        head.cases
+            .iter()
+            .all(|case| matches!(case.outcome, Outcome::Failed { kind: FailureKind::Build, .. }))
+    );
+    for case in &base.cases {
+        let is_left_out =
+            matches!(case.outcome, Outcome::NotRun { code: Some(OutcomeCode::PartnerEnded), .. });
+        assert!(is_left_out && case.processes.is_empty(), "{:?}", case.outcome);
+    }
+    eprintln!("{}", told.out);
+    let lines = told.out.matches("a.c:1:1: error: no such thing").count();
+    assert!(lines <= 2, "{}", told.out);
+
+    // A base that cannot be built does not keep head from showing that it runs.
+    sandbox.commit(&[("build.sh", "true")]);
+    ran(&sandbox.root(), "compare HEAD~1..HEAD --quiet");
+    let (base, head, _) =
+        read_comparison(&latest_comparison(&sandbox.root().join("artifacts")).unwrap()).unwrap();
+    assert!(base.cases.iter().all(|case| case.outcome.is_failure()));
+    assert!(head.cases.iter().all(|case| case.outcome.is_measured()));
 }

@@ -83,6 +83,7 @@ mod hints;
 mod history_git;
 mod history_github;
 mod ingest;
+mod ingest_rows;
 mod init;
 mod jobs;
 mod keys;

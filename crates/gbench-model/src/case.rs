@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
 use super::id::BenchmarkId;
+use super::text::natural::natural_path;
 
 /// Parameter name to value, sorted by name so that two spellings of one point are one case.
 pub type Params = BTreeMap<String, ParamValue>;
@@ -157,6 +158,14 @@ impl ParamValue {
             ParamValue::Int(value) => Some(*value as f64),
             ParamValue::Float(value) => Some(*value),
             ParamValue::Bool(_) | ParamValue::Text(_) => None,
+        }
+    }
+
+    /// The order for readers: numbers within texts are compared by value.
+    pub fn natural_order(&self, other: &Self) -> std::cmp::Ordering {
+        match (self, other) {
+            (Self::Text(one), Self::Text(other)) => natural_path(one, other),
+            _ => self.cmp(other),
         }
     }
 

@@ -1,5 +1,6 @@
 //! Formats numbers, lists, commits and shell words for sentences and tables.
 
+pub mod natural;
 pub(crate) mod near;
 pub(crate) mod secret;
 

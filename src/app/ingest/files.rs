@@ -8,7 +8,7 @@ use std::time::SystemTime;
 
 use super::date::{DatedBy, date_in_name};
 use crate::adapters::OutputFiles;
-use crate::adapters::formats::{self, Described, ResultFile, ResultFormat, RunReading, plain_text};
+use crate::adapters::formats::{self, Described, Repeats, ResultFile, ResultFormat, RunReading, plain_text};
 use crate::app::paths::shown;
 use crate::app::request::{GivenFlag, shell_flags};
 use crate::ingest::{FileRun, RecordOptions, record};
@@ -37,6 +37,8 @@ pub(crate) struct IngestOptions {
     pub suite: Option<String>,
     pub units: BTreeMap<String, String>,
     pub better: BTreeMap<String, Better>,
+    /// The meaning of several rows of one case in a file.
+    pub repeats: Repeats,
     /// The words that `described` was read from, for commands that are shown.
     pub given: Vec<GivenFlag>,
 }
@@ -44,11 +46,13 @@ pub(crate) struct IngestOptions {
 /// The record at a path: of gbench-ci itself, or of a file of another program, or of a folder of such files.
 pub(crate) fn load(path: &Path, options: &IngestOptions) -> Result<RunRecord> {
     if is_own(path, options)? {
-        let speaks_of_files =
-            !options.units.is_empty() || !options.better.is_empty() || options.suite.is_some();
+        let speaks_of_files = !options.units.is_empty()
+            || !options.better.is_empty()
+            || options.suite.is_some()
+            || options.repeats != Repeats::default();
         if speaks_of_files {
             let what = "it is a record of gbench-ci, and flags are given that speak of other programs' files";
-            return Err(Fault::at_path(path, what, "take --unit, --better and --input-suite out"));
+            return Err(Fault::at_path(path, what, "take --unit, --better, --repeats and --input-suite out"));
         }
         return read_record(path);
     }
@@ -64,7 +68,9 @@ pub(crate) fn load_files(paths: &[PathBuf], options: &IngestOptions) -> Result<R
     }
     let (format, runs) = runs_of(paths, options)?;
     let several = |file: &str| runs.iter().filter(|run| run.path == file).count();
-    if let Some(file) = runs.iter().map(|run| run.path.as_str()).find(|file| several(file) > 1) {
+    let of_a_file =
+        runs.iter().map(|run| run.path.as_str()).filter(|_| options.repeats != Repeats::Processes);
+    if let Some(file) = of_a_file.into_iter().find(|file| several(file) > 1) {
         let what = format!("it has {} runs, and they are not processes of one benchmark", several(file));
         let next = "keep each as a separate run: `gbench-ci ingest --each`";
         return Err(Fault::at_path(file, what, next));
@@ -119,7 +125,10 @@ impl IngestOptions {
     /// The options as flags for a shell, with a blank before each; what describes rows is given as the user wrote it.
     pub(crate) fn flags(&self) -> String {
         let format = self.format.clone().filter(|format| format != AUTO);
-        let flags = [("--input-format", format), ("--input-suite", self.suite.clone())];
+        let repeats = Some(self.repeats).filter(|repeats| *repeats != Repeats::default());
+        let repeats = repeats.map(|repeats| repeats.into_str().to_owned());
+        let flags =
+            [("--input-format", format), ("--input-suite", self.suite.clone()), ("--repeats", repeats)];
         let pair = |(name, value): (&String, &str)| format!("{name}={value}");
         let units = self.units.iter().map(|(name, unit)| ("--unit", Some(pair((name, unit)))));
         let better = self.better.iter().map(|(name, way)| ("--better", Some(pair((name, way.into_str())))));
@@ -354,22 +363,28 @@ fn runs_of(paths: &[PathBuf], options: &IngestOptions) -> Result<(String, Vec<Fi
 /// The runs of one file. Errors: its format is not certain; it is broken.
 fn read(file: &LoadedFile, path: &Path, options: &IngestOptions) -> Result<(&'static str, Vec<RunReading>)> {
     let result = file.result();
-    let broken = |name: &str| {
-        let next = format!("look into the file there; docs/formats.md lists what is read of {name}");
-        move |error: crate::adapters::ReadError| Fault::at(error.place.to_string(), error.what, next)
+    let read = |format: &dyn ResultFormat, next: &str| {
+        formats::read_repeated(format, &result, options.repeats).map_err(|error| {
+            let only_repeats = options.repeats == Repeats::Refuse
+                && formats::read_repeated(format, &result, Repeats::Samples).is_ok();
+            let next = if only_repeats {
+                "say what repeated rows are: `--repeats samples`, or `--repeats processes` if the tool was started for each"
+            } else {
+                next
+            };
+            Fault::at(error.place.to_string(), error.what, next)
+        })
     };
     if let Some(described) = &options.described {
         let next = "change --rows, --where, --parameters or --metric (a way is said so: --metric NAME=FIELD:UNIT:lower), or the file";
-        let runs = formats::read(described, &result);
-        let runs = runs.map_err(|error| Fault::at(error.place.to_string(), error.what, next))?;
-        return Ok((described.name(), runs));
+        return Ok((described.name(), read(described, next)?));
     }
     let format = match options.format.as_deref() {
         None | Some(AUTO) => certain(&result, path)?,
         Some(name) => named(name)?,
     };
-    let runs = formats::read(format, &result).map_err(broken(format.name()))?;
-    Ok((format.name(), runs))
+    let next = format!("look into the file there; docs/formats.md lists what is read of {}", format.name());
+    Ok((format.name(), read(format, &next)?))
 }
 
 fn certain(file: &ResultFile, path: &Path) -> Result<&'static dyn ResultFormat> {

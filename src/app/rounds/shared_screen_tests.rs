@@ -66,8 +66,11 @@ impl Simulated {
 
 impl Executor for Simulated {
     fn execute(&mut self, launch: &Launch) -> Execution {
-        let of = |flag: &str| launch.argv.iter().find_map(|word| word.strip_prefix(flag)).unwrap();
-        let asked = of("--benchmark_filter=^(").trim_end_matches(")$");
+        let of = |flag: &str| {
+            let found = launch.env.iter().find(|(name, _)| name == flag);
+            found.and_then(|(_, value)| value.to_str()).unwrap()
+        };
+        let asked = of("BENCHMARK_FILTER").trim_start_matches("^(").trim_end_matches(")$");
         let is_head = launch.dir == Path::new("/head");
         self.started[usize::from(is_head)] += 1;
         self.clock += 1.0;
@@ -88,8 +91,7 @@ impl Executor for Simulated {
                  \"cpu_time\": {time}, \"time_unit\": \"ns\", \"repetition_index\": 0}}"
             ));
         }
-        std::fs::write(of("--benchmark_out="), format!("{{\"benchmarks\": [{}]}}", entries.join(",")))
-            .unwrap();
+        std::fs::write(of("BENCHMARK_OUT"), format!("{{\"benchmarks\": [{}]}}", entries.join(","))).unwrap();
         let mut execution = Execution::not_started(String::new());
         execution.end = ExecutionEnd::Process(ProcessEnd::Exit(0));
         execution.seconds = 1.0;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::adapters::formats::{Described, DescribedMetric, RowLayout};
+use crate::adapters::formats::{Described, DescribedMetric, Repeats, RowLayout};
 use crate::app::ingest::{AUTO, IngestOptions, named};
 use crate::model::{Better, Fault, Result};
 
@@ -33,6 +33,9 @@ pub(crate) struct IngestArgs {
     /// Only rows whose field has this value: op=gelu; repeatable
     #[arg(id = "where", long = "where", value_name = "FIELD=VALUE", requires = "metric")]
     conditions: Vec<String>,
+    /// What several rows of one case in a file are, for tools that append to their file
+    #[arg(long, value_enum, value_name = "MEANING", default_value = "refuse")]
+    repeats: Repeats,
 }
 
 impl IngestArgs {
@@ -53,6 +56,7 @@ impl IngestArgs {
             suite: self.input_suite.clone(),
             units: pairs("--unit", &self.unit, "write METRIC=UNIT")?,
             better: better.collect::<Result<_>>()?,
+            repeats: self.repeats,
             given: self.given(),
         })
     }

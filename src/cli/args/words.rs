@@ -4,6 +4,7 @@ use clap::ValueEnum;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use strum::{IntoEnumIterator, VariantArray};
 
+use crate::adapters::formats::Repeats;
 use crate::app::compare::fail_on::FailOn;
 use crate::app::ingest::DatedBy;
 use crate::report::{BisectFormat, ExportFormat, Format, TrendsFormat};
@@ -79,6 +80,23 @@ impl ValueEnum for DatedBy {
             Self::Content => "Use only the content of the file",
             Self::Name => "Use the date in the file's name: 2026-11-22, 20261122T0315",
             Self::Modified => "Use the time when the file was last changed",
+        };
+        Some(PossibleValue::new(self.into_str()).help(help))
+    }
+}
+
+impl ValueEnum for Repeats {
+    fn value_variants<'a>() -> &'a [Self] {
+        Self::VARIANTS
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        let help = match self {
+            Self::Refuse => "Refuse the file",
+            Self::Samples => "Samples of one process",
+            Self::Processes => {
+                "Each is a process: the first rows of all cases are one, the second rows the next"
+            }
         };
         Some(PossibleValue::new(self.into_str()).help(help))
     }

@@ -58,7 +58,7 @@ const RULES: [FlagRule; 7] = [
         next: "take it out: the records are kept in the comparison's folder",
     },
     FlagRule {
-        flags: "--input-format --input-suite --unit --better --metric --parameters --rows --where",
+        flags: "--input-format --input-suite --unit --better --metric --parameters --rows --where --repeats",
         kinds: &[Stored],
         what: "it only applies when two result files are compared",
         next: "name both: `gbench-ci compare BASE HEAD`",

@@ -17,6 +17,7 @@ impl Adapter for BenchmarkDotNet {
             language: Language::DotNet,
             lists: Lists::No,
             reads: Reads::Samples,
+            per_operation: true,
             ..About::PLAIN
         }
     }

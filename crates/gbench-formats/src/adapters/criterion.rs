@@ -199,6 +199,12 @@ fn kind(target: &DeclaredTarget) -> TargetKind {
     }
     let (path, name) = (&target.path, &target.name);
     let runs = holds("criterion_main!") || holds("configure_from_args");
+    if runs && target.asks_below("criterion", 4) {
+        return TargetKind::Unclear(format!(
+            "{path} is of Criterion.rs 0.3 or older, which measures each case for whole seconds: let {} ask for `criterion` 0.4 or later",
+            target.manifest
+        ));
+    }
     if runs && !target.harness {
         return TargetKind::Ours(format!("{path} has a main of Criterion.rs"));
     }

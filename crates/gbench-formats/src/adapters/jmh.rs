@@ -22,6 +22,7 @@ impl Adapter for Jmh {
             lists: Lists::Named,
             filters: true,
             reads: Reads::Samples,
+            per_operation: true,
             ..About::PLAIN
         }
     }

@@ -35,6 +35,7 @@ impl Adapter for Nanobench {
             language: Language::Cpp,
             lists: Lists::ByRunning,
             reads: Reads::Samples,
+            per_operation: true,
             ..About::PLAIN
         }
     }

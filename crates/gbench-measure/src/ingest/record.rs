@@ -64,7 +64,7 @@ pub fn record(files: &[FileRun], options: &RecordOptions) -> Result<RunRecord> {
     let ids = ids(&cases, options)?;
     let warnings = vec![format!(
         "its figures come from {} of {}, which gbench-ci did not measure: what the machine did meanwhile is not known",
-        gbench_model::text::count(files.len(), "file"),
+        gbench_model::text::count(sources(files).len(), "file"),
         options.format
     )];
     let cases = cases.iter().zip(ids).map(|(case, id)| case.record(id, files, options)).collect();
@@ -102,7 +102,9 @@ impl FileRun {
 fn belong_together(files: &[FileRun]) -> Result<()> {
     for (index, file) in files.iter().enumerate() {
         let fault = |what: String, next: &str| Err(Fault::at_path(&file.path, what, next));
-        if let Some(twice) = files[..index].iter().find(|other| other.sha256 == file.sha256) {
+        // Repeated rows of a file may be processes.
+        let is_copy = |other: &&FileRun| other.sha256 == file.sha256 && other.path != file.path;
+        if let Some(twice) = files[..index].iter().find(is_copy) {
             let next = "give each run's own file: a copy does not show how runs differ";
             return fault(format!("it has the same content as {}", twice.path), next);
         }
@@ -165,9 +167,15 @@ fn ingested(files: &[FileRun], options: &RecordOptions) -> Ingested {
     };
     Ingested {
         format: options.format.clone(),
-        files: files.iter().map(file).collect(),
+        files: sources(files).into_iter().map(file).collect(),
         facts: facts.into_iter().map(|(name, values)| (name, Vec::from_iter(values).join(" | "))).collect(),
     }
+}
+
+/// The files, each once.
+fn sources(files: &[FileRun]) -> Vec<&FileRun> {
+    let is_first = |(at, file): &(usize, &FileRun)| files[..*at].iter().all(|other| other.path != file.path);
+    files.iter().enumerate().filter(is_first).map(|(_, file)| file).collect()
 }
 
 fn named_metrics(cases: &[Case], options: &RecordOptions) -> Result<()> {
@@ -298,7 +306,7 @@ impl Case<'_> {
             record.processes.push(process(index, file, outcome));
         }
         record.metrics.sort_by(|one, other| one.name.cmp(&other.name));
-        if let Some(lost) = self.lost(&record, files.len()).filter(|_| record.outcome.is_measured()) {
+        if let Some(lost) = self.lost(&record, files).filter(|_| record.outcome.is_measured()) {
             record.outcome = lost;
         }
         for metric in &mut record.metrics {
@@ -314,7 +322,9 @@ impl Case<'_> {
     }
 
     /// The outcome of a case that some files lack: a run that crashed before a case has no row for it.
-    fn lost(&self, record: &CaseRecord, files: usize) -> Option<Outcome> {
+    fn lost(&self, record: &CaseRecord, files: &[FileRun]) -> Option<Outcome> {
+        let word = if sources(files).len() < files.len() { "runs" } else { "files" };
+        let files = files.len();
         let is_judged = |metric: &&Metric| {
             record.declared.get(&metric.name).and_then(|declared| declared.gate) != Some(false)
         };
@@ -327,7 +337,7 @@ impl Case<'_> {
         };
         Some(Outcome::Failed {
             kind: FailureKind::Harness,
-            cause: format!("{what} is in only {count} of {files} files"),
+            cause: format!("{what} is in only {count} of {files} {word}"),
             advice: "check why the others lack it: an aborted run leaves no row".into(),
         })
     }

@@ -81,7 +81,7 @@ pub enum OutcomeCode {
     Unfinished,
     /// Not run: the rounds were over before its first.
     RoundsOver,
-    /// Not run: the process of the other side ended, with which it took turns.
+    /// Not run: the process of the other side ended, with which it took turns, or the other side could not be built.
     PartnerEnded,
     /// Not run: the process that it shares failed in another case.
     SharedProcessFailed,

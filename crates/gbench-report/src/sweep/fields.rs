@@ -1,5 +1,6 @@
 //! The fields of a case in a sweep: its parameters, and its name, variant and device.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::request::SweepRequest;
@@ -42,13 +43,13 @@ impl CaseFields {
         }
     }
 
-    /// Groups items by the values of their cases' fields, in the order of the values; an item whose case lacks one is
-    /// omitted.
+    /// Groups items by the values of their cases' fields, in the natural order of the values; an item whose case lacks one
+    /// is omitted.
     pub(super) fn grouped<'i, T>(
         items: &[&'i T],
         case: fn(&T) -> &CaseId,
         names: &[String],
-    ) -> BTreeMap<Vec<ParamValue>, Vec<&'i T>> {
+    ) -> Vec<(Vec<ParamValue>, Vec<&'i T>)> {
         let mut found: BTreeMap<Vec<ParamValue>, Vec<&T>> = BTreeMap::new();
         for item in items {
             let values = names.iter().map(|name| Self::value(case(item), name));
@@ -56,6 +57,11 @@ impl CaseFields {
                 found.entry(values).or_default().push(item);
             }
         }
+        let mut found: Vec<_> = found.into_iter().collect();
+        found.sort_by(|(ones, _), (others, _)| {
+            let orders = ones.iter().zip(others).map(|(one, other)| one.natural_order(other));
+            orders.fold(Ordering::Equal, Ordering::then)
+        });
         found
     }
 
@@ -70,6 +76,8 @@ impl CaseFields {
     ) -> (Vec<String>, Vec<Vec<Cell>>) {
         let columns: BTreeSet<ParamValue> =
             items.iter().filter_map(|item| Self::value(case(item), group)).collect();
+        let mut columns = Vec::from_iter(columns);
+        columns.sort_by(ParamValue::natural_order);
         let rows = Self::grouped(items, case, by).into_iter().map(|(values, items)| {
             let own = |column| {
                 let is_own = |item: &&T| Self::value(case(item), group).as_ref() == Some(column);

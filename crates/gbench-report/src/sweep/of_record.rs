@@ -167,7 +167,7 @@ impl SweepLines<'_> {
     fn by_values(&self) -> SweepTable {
         let names = &self.request.by;
         let by = CaseFields::grouped(&self.lines, |line| &line.case.id, names);
-        let first = by.values().next().and_then(|lines| Self::middle(lines));
+        let first = by.first().and_then(|(_, lines)| Self::middle(lines));
         let rows = by.iter().map(|(values, lines)| {
             let middle = Self::middle(lines);
             let ratio = middle.zip(first).map(|(middle, first)| middle / first).filter(|it| it.is_finite());
@@ -215,8 +215,8 @@ impl SweepLines<'_> {
         });
         let mut notes = Vec::new();
         let factors: Vec<String> = by
-            .keys()
-            .filter_map(|values| {
+            .iter()
+            .filter_map(|(values, _)| {
                 Some(format!("{} {}", values.first()?, Self::vs_best(&contests, group, values)?))
             })
             .collect();

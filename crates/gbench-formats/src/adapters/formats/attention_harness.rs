@@ -19,14 +19,14 @@ const FIGURES: [(&str, &str, &str); 4] = [
 
 /// The implementation that a harness is for, and that its check is about; others are references.
 const OURS: &str = "our_kernel";
-/// Settings in `config` that say how much was measured, not what.
+/// Settings in `config` for the amount of measuring, which are not the workload.
 const AMOUNT: [&str; 2] = ["iterations", "warmup"];
 
 pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     name: "attention-harness",
     title: "harness of CUDA kernels",
     versions: "with `metrics`; with `performance`, `correctness` and `roofline`; with `config` and `statistics`; with `our_kernel`",
-    fields: "`kernel_name`, `parameters`, `config` (what flushes caches; all of it where it is the workload); statistics of the time with `ms`, \
+    fields: "`kernel_name`, `parameters`, `config`; statistics of the time with `ms`, \
              `iterations`, `raw_latencies`, `throughput_gflops`, `bandwidth_gb_s`, `occupancy_percent`, `peak_mb`; statistics of `our_kernel` and \
              its references; `correctness`, `max_abs_error`, `correlation`; `roofline`; `environment` and `timestamp` of the run",
     direction: "time lower; all that follows from it is shown",

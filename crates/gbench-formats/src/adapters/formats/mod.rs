@@ -15,12 +15,13 @@ mod row_formats;
 mod tests;
 
 pub use harness_files::HARNESS_FILES;
-pub use interface::check::read;
+pub use interface::check::{read, read_repeated};
 pub use interface::described::{Described, DescribedMetric, RowLayout, failed_row};
 pub use interface::format::{FormatAbout, ResultFile, ResultFormat, RunReading, plain_text};
 pub use interface::harness_file::HarnessFile;
 pub(super) use interface::program::OUT as OUT_WORD;
 pub(crate) use interface::program::ResultProgram;
+pub use interface::repeats::Repeats;
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;

@@ -3,7 +3,8 @@
 //!
 //! Latencies of 0.0 mean that every request of a serving run failed, or that the endpoint does not stream: they are not
 //! times. `--save-detailed` adds the time to the first token of each request, in seconds, which is converted to the
-//! milliseconds of the summaries, so that both kinds of file are comparable.
+//! milliseconds of the summaries, so that both kinds of file are comparable. Latencies without `_ms` in their names have no
+//! unit here.
 
 use super::interface::prelude::*;
 
@@ -37,7 +38,7 @@ pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     name: "vllm",
     title: "vLLM bench",
     versions: "`bench serve`, also of `benchmark_serving.py` and for embeddings; `bench latency`; `bench throughput`",
-    fields: "`completed`, `failed`, `median_`, `std_`, `p99_` of `ttft`, `tpot`, `itl`, `e2el`, `ttfts`, the throughputs; \
+    fields: "`completed`, `failed`, `median_`, `std_`, `p99_` of `ttft`, `tpot`, `itl`, `e2el`, also without `_ms`, `ttfts`, the throughputs; \
              `latencies`, `percentiles`; `tokens_per_second`",
     direction: "times lower, throughputs higher",
     recognises,
@@ -85,30 +86,39 @@ fn serve(file: &ResultFile, found: &Document) -> Result<Reading, ReadError> {
         return Ok(reading.with_end(failed(format!("{completed} requests completed and {lost} failed{why}"))));
     }
     let count = Some(completed as u64);
+    // Forks leave the unit out of the names, and have others than milliseconds.
+    let is_there = |name: &str| found.0.iter().any(|(key, _)| key.ends_with(&format!("_{name}_ms")));
     for name in ["ttft", "tpot", "itl", "e2el"] {
-        let Some(mean) = found.typed(file, &format!("mean_{name}_ms"))?.filter(|mean: &f64| *mean != 0.0)
-        else {
-            continue;
-        };
-        let median = found.typed(file, &format!("median_{name}_ms"))?.unwrap_or(mean);
-        let stddev = found.typed(file, &format!("std_{name}_ms"))?;
+        let (unit, end) =
+            if is_there(name) { ("ms", format!("_{name}_ms")) } else { ("", format!("_{name}")) };
+        let mean: Option<f64> = found.typed(file, &format!("mean{end}"))?;
+        let median: Option<f64> = found.typed(file, &format!("median{end}"))?;
+        let Some(value) = median.or(mean).filter(|_| mean.or(median) != Some(0.0)) else { continue };
+        let stddev = found.typed(file, &format!("std{end}"))?;
         // A token's latency is a mean over requests, or over all tokens.
-        summarised(&mut reading, name, "ms", summary(median, stddev, count.filter(|_| name != "itl")));
-        let (start, end) = ('p', format!("_{name}_ms"));
+        let time = summary(value, stddev, count.filter(|_| name != "itl"));
+        summarised(&mut reading, name, unit, time).better = Some(Better::Lower).filter(|_| unit.is_empty());
+        let start = 'p';
         for (key, value) in &found.0 {
             let Some(percentile) = key.strip_prefix(start).and_then(|key| key.strip_suffix(&end)) else {
                 continue;
             };
             if percentile != "50" && percentile.starts_with(|c: char| c.is_ascii_digit()) {
                 let value = typed(file, key, value)?;
-                summarised(&mut reading, &format!("{name}_p{percentile}"), "ms", summary(value, None, count));
+                let metric = summarised(
+                    &mut reading,
+                    &format!("{name}_p{percentile}"),
+                    unit,
+                    summary(value, None, count),
+                );
+                metric.better = Some(Better::Lower).filter(|_| unit.is_empty());
             }
         }
     }
     if let Some(values) = found.get("ttfts") {
         let seconds: Vec<f64> = typed(file, "ttfts", values)?;
         let metric = reading.metrics.iter_mut().find(|metric| metric.name == "ttft");
-        if let Some(metric) = metric.filter(|_| seconds.len() as f64 == completed) {
+        if let Some(metric) = metric.filter(|it| it.unit == "ms" && seconds.len() as f64 == completed) {
             metric.values = seconds.iter().map(|seconds| seconds * 1e3).collect();
             metric.summary = None;
         }
@@ -122,6 +132,7 @@ fn rates(file: &ResultFile, found: &Document, reading: &mut Reading) -> Result<(
     let rates = [
         ("request_throughput", "req/s", true),
         ("output_throughput", "tokens/s", true),
+        ("input_throughput", "tokens/s", false),
         ("total_token_throughput", "tokens/s", false),
         ("request_goodput", "req/s", false),
         ("max_output_tokens_per_s", "tokens/s", false),

@@ -8,10 +8,10 @@ fn a_filter_that_linux_would_refuse_is_left_off() {
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let (command, amount) = (["./bench".to_owned()], Amount { seconds: 0.5, warmup: 0.0, samples: 5 });
     let asked = |cases: &[&str]| {
-        GoogleBenchmark.run(&CaseRequest { command: &command, cases, out: "/out", amount }).unwrap().argv
+        GoogleBenchmark.run(&CaseRequest { command: &command, cases, out: "/out", amount }).unwrap().env
     };
-    assert!(asked(&names).iter().all(|word| word.len() < 128 * 1024));
-    assert!(asked(&names[..1_000]).last().unwrap().ends_with("BM_something/999)$"));
+    assert!(asked(&names).iter().all(|(name, value)| name.len() + value.len() < 128 * 1024));
+    assert!(asked(&names[..1_000]).last().unwrap().1.ends_with("BM_something/999)$"));
 }
 
 #[test]

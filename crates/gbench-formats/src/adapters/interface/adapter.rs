@@ -90,6 +90,8 @@ pub struct About {
     /// It measures them in the requested order.
     pub orders: bool,
     pub reads: Reads,
+    /// Authors may divide a time by a number of operations, so that it can be less than a clock cycle.
+    pub per_operation: bool,
     /// Versions of the real tool with a fixture; empty: implemented from documentation alone.
     pub tried: &'static [&'static str],
     /// A command that [`Adapter::run`] supports, if it does not support all: shown to users with an unsupported one.
@@ -108,6 +110,7 @@ impl About {
         filters: false,
         orders: false,
         reads: Reads::Samples,
+        per_operation: false,
         tried: &[],
         example: &["./bench"],
         needs: &[],

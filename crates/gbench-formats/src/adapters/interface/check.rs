@@ -19,12 +19,15 @@ pub fn read(adapter: &dyn Adapter, output: &HarnessOutput) -> Result<Vec<Reading
         return Err(ReadError::new(Place::HarnessOutput, "it contains no benchmark"));
     }
     sound_all(&readings)?;
-    readings.iter_mut().for_each(fail_within_a_cycle);
+    readings.iter_mut().for_each(|reading| fail_within_a_cycle(adapter, reading));
     Ok(readings)
 }
 
 /// Fails a case whose harness repeated code that takes less than a clock cycle: it measured nothing.
-pub(crate) fn fail_within_a_cycle(reading: &mut Reading) {
+pub(crate) fn fail_within_a_cycle(adapter: &dyn Adapter, reading: &mut Reading) {
+    if adapter.about().per_operation {
+        return;
+    }
     if let Some((time, value)) = own_time_up_to(reading, WITHIN_A_CYCLE) {
         let message = format!(
             "its `{}` is {value:e} {}, less than a clock cycle: the compiler removed the code, and nothing was measured",
@@ -63,7 +66,7 @@ pub fn list(adapter: &dyn Adapter, output: &HarnessOutput) -> Result<Vec<CaseNam
 
 /// Like [`list`], without the lines that the program prints by itself. `own`: the names from stdout after
 /// [`Adapter::list_none`]; `steady`: the list is the same in every process, so a line in one process alone is not a case.
-/// Errors: as [`read`]; the program's own lines differ from process to process.
+/// Errors: as [`read`]; the program's own lines differ from process to process; a case is named like a flag.
 pub fn list_beside(
     adapter: &dyn Adapter,
     output: &HarnessOutput,
@@ -77,6 +80,11 @@ pub fn list_beside(
     }
     if cases.is_empty() {
         return Err(ReadError::new(Place::HarnessOutput, "it names no benchmark"));
+    }
+    if let Some(flag) = cases.iter().find(|case| case.native.starts_with("--")) {
+        let what = "it is named like a flag: the program uses its first argument itself, such as for a pattern. Give it that argument in `command`, \
+                    before the flags";
+        return Err(ReadError::case(&flag.native, what));
     }
     once(cases.iter())?;
     tell_apart(&mut cases);

@@ -7,11 +7,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::call::{CallWay, PythonCall};
-use super::folders::{Chosen, natural, natural_path};
+use super::folders::Chosen;
 use super::layout::{Layout, LayoutCases, LayoutRequest, PassedOver, PythonCase, SourceCase, SourceCases};
 use crate::adapters::interface::adapter::CaseName;
 use crate::adapters::interface::source_tree::SourceTree;
 use crate::adapters::source::paths::{folder, leaf, stem};
+use gbench_model::text::natural::{natural, natural_path};
 use gbench_model::text::{count, list};
 use gbench_model::{ParamValue, Params, Variant};
 

@@ -1,6 +1,8 @@
 //! The cases that a word selects: `ch1:moe` a pair, `ch1:moe_sparse` its baseline and that one variant, `ch1` a whole
 //! folder.
 
+use std::collections::BTreeSet;
+
 use super::layout::PythonCase;
 use gbench_model::{ParamValue, near};
 
@@ -32,24 +34,22 @@ impl Target<'_> {
 
 /// The cases that a word selects, in their order: `[folder:]name`, where the name is that of a pair, of one of its
 /// variants (`moe_sparse`: the baseline `moe` and `optimized_moe_sparse.py`), or of a kernel (`kernels/gelu`, or `gelu`).
-/// A folder alone selects all in it. Without a folder, or by the part of a name before a `_` (`moe` for `moe_dense`), the
-/// target must be unique.
+/// A folder alone selects all in it; its last parts are enough (`ch13` for `code/ch13`) if only one folder ends with them.
+/// Without a folder, or by the part of a name before a `_` (`moe` for `moe_dense`), the target must be unique.
 pub fn targets<'c>(cases: &'c [PythonCase], word: &str) -> Result<Vec<&'c PythonCase>, TargetError> {
     let all = all(cases);
+    let folders: BTreeSet<&str> = cases.iter().map(|case| text(case, "chapter")).collect();
     let (folder, name) = word.rsplit_once(':').map_or((None, word), |(folder, name)| (Some(folder), name));
+    let folder = folder.map(|folder| whole_folder(&folders, folder, name)).transpose()?.flatten().or(folder);
     let in_folder: Vec<&Target> =
         all.iter().filter(|target| folder.is_none_or(|folder| target.folder == folder)).collect();
     let whole: Vec<&Target> = in_folder.iter().filter(|target| target.name == name).copied().collect();
     if !whole.is_empty() {
         return one(word, &whole);
     }
-    let of_folder = |folder: &str| -> Vec<&PythonCase> {
-        cases.iter().filter(|case| !folder.is_empty() && text(case, "chapter") == folder).collect()
-    };
     let folder_alone = if name.is_empty() { folder.unwrap_or(word) } else { word };
-    let found = of_folder(folder_alone);
-    if !found.is_empty() {
-        return Ok(found);
+    if let Some(alone) = whole_folder(&folders, folder_alone, "")? {
+        return Ok(cases.iter().filter(|case| text(case, "chapter") == alone).collect());
     }
     let begins = |target: &&&Target| {
         let rest = target.name.strip_prefix(name).and_then(|rest| rest.strip_prefix('_'));
@@ -60,10 +60,33 @@ pub fn targets<'c>(cases: &'c [PythonCase], word: &str) -> Result<Vec<&'c Python
     if !aliased.is_empty() {
         return one(word, &pairs_alone(&aliased));
     }
-    let known: Vec<String> = all.iter().map(Target::whole).collect();
+    let alone = folders.iter().filter(|folder| !folder.is_empty()).map(|folder| (*folder).to_owned());
+    let known: Vec<String> = all.iter().map(Target::whole).chain(alone).collect();
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
     let near = near(word, &known).into_iter().map(str::to_owned).collect();
     Err(TargetError::Unknown { word: word.to_owned(), near })
+}
+
+/// The folder that is called so, or the only one whose path ends so. Errors: several paths end so.
+fn whole_folder<'c>(
+    folders: &BTreeSet<&'c str>,
+    folder: &str,
+    name: &str,
+) -> Result<Option<&'c str>, TargetError> {
+    let exact = folders.get(folder).copied();
+    let ends = |path: &&&str| path.strip_suffix(folder).is_some_and(|before| before.ends_with('/'));
+    let ending: Vec<&str> = folders.iter().filter(ends).copied().collect();
+    match (exact, ending.as_slice()) {
+        _ if folder.is_empty() => Ok(None),
+        (Some(exact), _) => Ok(Some(exact)),
+        (None, [] | [_]) => Ok(ending.first().copied()),
+        (None, several) => {
+            let whole =
+                |path: &&str| if name.is_empty() { (*path).to_owned() } else { format!("{path}:{name}") };
+            let names = several.iter().map(whole).collect();
+            Err(TargetError::Ambiguous { word: folder.to_owned(), names })
+        }
+    }
 }
 
 fn one<'c>(word: &str, found: &[&Target<'c>]) -> Result<Vec<&'c PythonCase>, TargetError> {

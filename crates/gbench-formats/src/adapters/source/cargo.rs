@@ -1,6 +1,6 @@
 //! Benchmarks that Cargo builds and starts: their targets in a tree, and the arguments for their command.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::paths;
 use super::quoting::quoted;
@@ -114,11 +114,24 @@ pub(crate) struct DeclaredTarget {
     /// `false`: it has its own `main`, from a harness or by hand.
     pub harness: bool,
     features: Vec<String>,
+    /// The version requirements of the package's dependencies by name.
+    requirements: BTreeMap<String, String>,
     /// Its text without comments; empty if it cannot be read.
     pub text: String,
 }
 
 impl DeclaredTarget {
+    /// True if the manifest asks for a version of the crate below 0.`minor`.
+    pub(crate) fn asks_below(&self, name: &str, minor: u32) -> bool {
+        let requirement = self.requirements.get(name).map_or("", String::as_str);
+        let mut numbers = requirement.trim_start_matches(['^', '~', '=', ' ']).split('.');
+        let number = numbers
+            .next()
+            .zip(numbers.next())
+            .and_then(|(major, minor)| (major == "0").then(|| minor.trim().parse::<u32>().ok()).flatten());
+        number.is_some_and(|number| number < minor)
+    }
+
     /// A target with two mains.
     pub(crate) fn with_harness(&self, title: &str) -> TargetKind {
         let Self { path, manifest, name, .. } = self;
@@ -228,6 +241,7 @@ fn targets(tree: &dyn SourceTree) -> Vec<DeclaredTarget> {
         let package = table["package"].get("name").and_then(|name| name.as_str()).unwrap_or("").to_owned();
         let auto = table["package"].get("autobenches").and_then(|auto| auto.as_bool()).unwrap_or(true);
         let exists = |path: &String| tree.files().binary_search(path).is_ok();
+        let requirements = requirements(tree, &dir, &table);
         let text = |path: &str| without_comments(&tree.text(path).unwrap_or_default());
         let target = |name: &str, path: &String, harness, features| DeclaredTarget {
             name: name.to_owned(),
@@ -236,6 +250,7 @@ fn targets(tree: &dyn SourceTree) -> Vec<DeclaredTarget> {
             package: package.clone(),
             harness,
             features,
+            requirements: requirements.clone(),
             text: text(path),
             path: path.clone(),
         };
@@ -265,6 +280,26 @@ fn targets(tree: &dyn SourceTree) -> Vec<DeclaredTarget> {
         }
     }
     targets
+}
+
+/// Those of a package, and of its workspace where it inherits them.
+fn requirements(tree: &dyn SourceTree, dir: &str, package: &toml::Table) -> BTreeMap<String, String> {
+    let version = |value: &toml::Value| {
+        let version = value.as_str().or_else(|| value.get("version")?.as_str());
+        version.map(str::to_owned)
+    };
+    let workspaces = || {
+        let manifests = paths::upwards(dir).filter_map(|at| tree.text(&paths::below(at, "Cargo.toml")));
+        manifests.filter_map(|text| text.parse::<toml::Table>().ok()?.remove("workspace"))
+    };
+    let inherited = |name: &str| version(workspaces().next()?.get("dependencies")?.get(name)?);
+    let tables =
+        ["dependencies", "dev-dependencies"].into_iter().filter_map(|key| package.get(key)?.as_table());
+    let found = tables.flatten().filter_map(|(name, value)| {
+        let is_inherited = value.get("workspace").is_some();
+        Some((name.clone(), if is_inherited { inherited(name) } else { version(value) }?))
+    });
+    found.collect()
 }
 
 /// Without comment lines: a macro that is commented out is not a harness.

@@ -169,7 +169,9 @@ impl CaseLister<'_> {
             );
         };
         let none = adapter.list_none(&ask);
-        let words: Vec<String> = invocation.argv.iter().map(|word| shell_word(word)).collect();
+        let variables = invocation.env.iter().map(|(name, value)| format!("{name}={}", shell_word(value)));
+        let words: Vec<String> =
+            variables.chain(invocation.argv.iter().map(|word| shell_word(word))).collect();
         let shown = words.join(" ");
         let _aside = match put_aside(benchmark) {
             Ok(aside) => aside,

@@ -107,7 +107,7 @@ fn error(lines: &[String]) -> Option<Telling> {
 }
 
 /// The first of npm's messages; a code together with the line after it.
-fn npm(lines: &[String]) -> Option<Telling> {
+pub(crate) fn npm(lines: &[String]) -> Option<Telling> {
     let pattern = NPM.as_ref()?;
     let mut words = lines.iter().filter_map(|line| Some(pattern.captures(line)?.name("text")?.as_str()));
     let first = words.next()?;

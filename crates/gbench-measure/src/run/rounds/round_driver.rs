@@ -12,7 +12,7 @@ use crate::run::outcome::classify::{cut_short, not_run};
 use crate::run::record::arm::{ArmRecorder, Finished};
 use crate::run::session::event::Progress;
 use crate::run::session::launcher::{Launcher, ProcessCount};
-use gbench_model::{CutShort, Outcome, OutcomeCode, Result, Side};
+use gbench_model::{CutShort, FailureKind, Outcome, OutcomeCode, Result, Side, Stage};
 use gbench_suite::plan::RoundsPlan;
 
 pub(super) struct RoundDriver<'a> {
@@ -88,7 +88,26 @@ impl<'a> RoundDriver<'a> {
                     self.launcher.tell_case(arm, index);
                 }
             }
+            self.leave_base_unmeasured(pair)?;
             self.close_if_aborted(pair);
+        }
+        Ok(())
+    }
+
+    /// Without a program, head has failed whatever base measures. A base that was not built does not stop head: that it
+    /// runs again is worth knowing.
+    fn leave_base_unmeasured(&mut self, pair: usize) -> Result<()> {
+        let &[Some(base), Some(head), ..] = self.states[pair].cases.as_slice() else { return Ok(()) };
+        let is_unbuilt = match &self.arms[1].case(head).outcome {
+            Outcome::Failed { kind, .. } => *kind == FailureKind::Build,
+            Outcome::TimedOut { stage, .. } => *stage == Stage::Build,
+            _ => false,
+        };
+        let arm = &mut self.arms[0];
+        if is_unbuilt && !arm.is_aborted(base) && arm.case(base).processes.is_empty() {
+            let cause = "head could not be built, so there is nothing to compare it with";
+            arm.abort(base, not_run(OutcomeCode::PartnerEnded, cause.into(), "mend head's build step"));
+            arm.keep_outcome(base)?;
         }
         Ok(())
     }

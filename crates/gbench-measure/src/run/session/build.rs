@@ -9,7 +9,7 @@ use super::event::{Observer, Progress};
 use crate::run::outcome::classify::signal_name;
 use crate::run::outcome::first_line::first_line;
 use crate::run::outcome::refused_writes::advised;
-use crate::run::outcome::telling_line::is_echo;
+use crate::run::outcome::telling_line::{is_echo, npm};
 use crate::run::process::executor::{Execution, ExecutionEnd, Executor, Launch, Meanwhile, StopReason};
 use crate::run::record::arm::{ArmRecorder, slug};
 use gbench_model::{CutShort, FailureKind, Outcome, Params, ProcessEnd, Result, Side, Stage};
@@ -148,7 +148,8 @@ fn why(execution: &Execution) -> Option<String> {
         text.lines().filter(|line| !line.trim().is_empty()).map(first_line).collect()
     };
     let [stderr, stdout] = texts.map(|text| lines(&text));
-    let first = [&stderr, &stdout].into_iter().find_map(|lines| first_error(lines));
+    let of_tools = |lines: &Vec<String>| first_error(lines).or_else(|| Some(npm(lines)?.line));
+    let first = [&stderr, &stdout].into_iter().find_map(of_tools);
     let last = || {
         let all =
             || [&stderr, &stdout].into_iter().filter_map(|lines| lines.iter().rfind(|line| !is_echo(line)));

@@ -11,6 +11,7 @@ use crate::layout::number::{self, geometric_mean};
 use crate::layout::table::ReportTable;
 use gbench_compare::{PairAnswer, PairMetric, PairName, PairSpeedup, VariantPairs, chapter_of};
 use gbench_model::text::count;
+use gbench_model::text::natural::natural_path;
 use gbench_model::{CaseRecord, Metric, Outcome};
 
 const MAX_NAMED: usize = 3;
@@ -78,7 +79,9 @@ impl RunPairs {
     }
 
     fn pairs(&self) -> ReportTable {
-        let shown = self.rows.iter().filter(|row| !row.is_empty);
+        let mut shown: Vec<&PairRow> = self.rows.iter().filter(|row| !row.is_empty).collect();
+        let chapter = |row: &&PairRow| row.chapter.clone().unwrap_or_default();
+        shown.sort_by(|one, other| natural_path(&chapter(one), &chapter(other)));
         let mut notes = vec![self.overall()];
         let empty = self.rows.iter().filter(|row| row.is_empty).count();
         if empty > 0 {
@@ -103,7 +106,7 @@ impl RunPairs {
         ReportTable::new(
             "Pairs: optimized against baseline".into(),
             columns,
-            shown.map(|row| row.cells.to_vec()),
+            shown.into_iter().map(|row| row.cells.to_vec()),
             notes,
         )
     }
@@ -196,11 +199,12 @@ pub(crate) fn speedup_cells(speedup: &PairSpeedup) -> [String; 2] {
     [joined([&number::times(speedup.factor), word], " "), interval]
 }
 
-/// By chapter in the record's order: all cases with a chapter, or in pairs. `None` if no case has a chapter.
+/// By chapter, `ch2` before `ch10`: all cases with a chapter, or in pairs. `None` if no case has a chapter.
 fn chapters(cases: &[(&CaseRecord, String)], rows: &[PairRow]) -> Option<ReportTable> {
     let members = cases.iter().map(|(case, _)| case);
     let members = members.filter(|case| case.id.member_of_pair().is_some() || chapter_of(&case.id).is_some());
-    let by_chapter = together(members.map(|case| (chapter_of(&case.id).unwrap_or_default(), case)));
+    let mut by_chapter = together(members.map(|case| (chapter_of(&case.id).unwrap_or_default(), case)));
+    by_chapter.sort_by(|(one, _), (other, _)| natural_path(one, other));
     let is_said = by_chapter.iter().any(|(name, _)| !name.is_empty());
     let row = |(name, cases): (String, Vec<&&CaseRecord>)| {
         let own = rows.iter().filter(|row| row.chapter.as_deref().unwrap_or_default() == name);

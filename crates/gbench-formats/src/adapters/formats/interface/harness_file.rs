@@ -137,7 +137,7 @@ impl ResultFormat for HarnessFile {
             HarnessInput::Beside(name) => read_file(self.adapter, file, name)?,
             HarnessInput::Own { read, .. } => read(file)?,
         };
-        readings.iter_mut().for_each(check::fail_within_a_cycle);
+        readings.iter_mut().for_each(|reading| check::fail_within_a_cycle(self.adapter, reading));
         let mut run = RunReading { readings, ..(self.run)(file) };
         let keys: Vec<&str> = self.machine.iter().filter_map(MachineFacts::first_key).collect();
         if let Some(outline) = (!self.machine.is_empty()).then(|| Outline::of(file, &keys, &[])).flatten() {

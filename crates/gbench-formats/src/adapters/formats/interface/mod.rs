@@ -6,3 +6,4 @@ pub(crate) mod format;
 pub(crate) mod harness_file;
 pub(crate) mod prelude;
 pub(crate) mod program;
+pub(crate) mod repeats;

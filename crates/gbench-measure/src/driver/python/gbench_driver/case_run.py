@@ -35,7 +35,7 @@ class CaseRun:
         self.place = place
         provenance = Provenance(self.request.tree)
         try:
-            self._import_and_load()
+            self._import_and_load(provenance.python_path())
             provenance.check()
             self._setup_and_measure()
             provenance.check()
@@ -57,13 +57,13 @@ class CaseRun:
         if new or keys:
             self.channel.send("metadata", notes=new or None, **keys)
 
-    def _import_and_load(self):
+    def _import_and_load(self, python_path):
         self.stage("import")
         if self.case["way"] == "fault":
             raise failures.error("config", self.case["message"] or "what describes the benchmark cannot be read")
         if self.case["way"] not in WAYS:
             raise failures.error("request", "the way `%s` is not known to this driver; there are %s" % (self.case["way"], ", ".join(WAYS)))
-        self.place.extend_search_path(self.request.options["path"])
+        self.place.extend_search_path(self.request.options["path"] + python_path)
         os.chdir(self.place.root)
         sys.argv[:] = [self.place.path]
         if not os.path.isfile(self.place.path):

@@ -53,8 +53,8 @@ class Place:
             self.dotted = self._dotted()
 
     def extend_search_path(self, extra):
-        """Puts the user's folders in front of `sys.path`: the module's own, the repository's top by its marks, the root, and what
-        was asked for.
+        """Puts the user's folders in front of `sys.path`: the module's own, what was asked for, the repository's top by its marks, and
+        the root.
 
         A file that is called like an installed package (`triton.py`) wants that package when it imports it. Its folder goes to
         the end, and the file is not registered under the package's name.
@@ -62,8 +62,8 @@ class Place:
         self.is_taken = _is_installed(self.bare, self.root)
         self._leave_taken_folders()
         ahead = [] if self.is_taken else [self.folder]
-        ahead += [self.marked, None if self.base == self.folder else self.base, self.root]
         ahead += [os.path.join(self.root, entry) for entry in extra]
+        ahead += [self.marked, None if self.base == self.folder else self.base, self.root]
         if self.is_taken:
             ahead = [entry for entry in ahead if entry != self.folder]
             sys.path.append(self.folder)

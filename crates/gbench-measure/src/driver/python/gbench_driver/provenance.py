@@ -13,6 +13,10 @@ from .loading import is_users
 KERNEL_CACHES = ("CUDA_CACHE_PATH", "TRITON_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR", "TORCH_EXTENSIONS_DIR", "NUMBA_CACHE_DIR")
 
 
+def is_within(path, folder):
+    return path == folder or path.startswith(folder + os.sep)
+
+
 class Provenance:
     """`tree`: the folders `own` and `checkout`, or None where there is one tree alone."""
 
@@ -21,6 +25,14 @@ class Provenance:
         # What lies in a cache was compiled from what this side has imported. The gate's own caches lie in the checkout's `.gbench`.
         caches = (os.environ.get(name) for name in KERNEL_CACHES)
         self.compiled = tuple(os.path.realpath(folder) + os.sep for folder in caches if folder)
+
+    def python_path(self):
+        """The folders of `PYTHONPATH`. Those of the checkout are left out, because they are not of this side."""
+        folders = (os.path.abspath(entry) for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if entry)
+        return [folder for folder in folders if self.own is None or self.own == self.checkout or self._may_lead_to(os.path.realpath(folder))]
+
+    def _may_lead_to(self, folder):
+        return is_within(folder, self.own) or not is_within(folder, self.checkout)
 
     def told(self, failure):
         """The failure, with a word on a file that only the checkout has: git does not know it, so no tree has it."""

@@ -39,6 +39,21 @@ class Loading(DriverTest):
             told = written({"a/x.py": imports, "b/y.py": own, "c/z.py": imports}, ["a/x.py", "b/y.py", "c/z.py"], tree=tree)
         self.assertEqual([[error["kind"] for error in told.of("error", case)] for case in range(3)], [["shared_code"], [], ["shared_code"]])
 
+    def test_b29_what_the_user_asks_for_is_found_before_the_root(self):
+        bench = "import config\nclass B:\n    def benchmark_fn(self): pass\n    def get_custom_metrics(self): return {'where': config.WHERE}\n"
+        files = {"ch1/x.py": bench, "config.py": "WHERE = 1\n", "lib/config.py": "WHERE = 2\n"}
+        self.assertEqual(written(files, ["ch1/x.py"]).values("where"), [1])
+        self.assertEqual(written(files, ["ch1/x.py"], options={"path": ["lib"]}).values("where"), [2])
+        with tempfile.TemporaryDirectory() as other:
+            with open(os.path.join(other, "config.py"), "w") as file:
+                file.write("WHERE = 3\n")
+            asked = {"environment": {"PYTHONPATH": other}}
+            self.assertEqual(written(files, ["ch1/x.py"], **asked).values("where"), [3])
+            own = os.path.join(other, "own")
+            # Between commits the checkout is of neither side.
+            tree = {"own": own, "checkout": other}
+            self.assertEqual(written(files, ["ch1/x.py"], tree=tree, **asked).values("where"), [1])
+
     def test_what_a_compiler_of_kernels_left_in_the_gate_s_cache_is_no_code_of_the_checkout(self):
         with tempfile.TemporaryDirectory() as checkout:
             own = os.path.join(checkout, ".gbench", "trees", "base")
