@@ -237,7 +237,7 @@ fn write_cold(folder: &Path) {
 
 /// Every figure of a cache, as columns.
 fn read(cache: &Path, runs: u32) {
-    let filter = SeriesFilter { run: &|_| true, series: &|_, _| true };
+    let filter = SeriesFilter { run: &|_| true, series: &|_, _| true, renamed: &BTreeMap::new() };
     let mut builder = TableBuilder::new(filter, runs as usize);
     let read = FrameFile::new(cache.to_owned(), CACHE_VERSION).read(|_, bytes| {
         let run = builder.dictionary().decode(bytes).expect("a run");

@@ -3,7 +3,8 @@
 use gbench_ci::compare::*;
 use gbench_ci::model::*;
 
-use crate::support::records::noise;
+use crate::support::cli::{ran, write};
+use crate::support::records::{self, noise};
 use crate::support::rounds::{Planned, differences, sides, timed};
 
 /// Records of pairs in rounds: of each pair the differences of its baseline and of its optimized case; the names are `s/p0`, `s/p1`.
@@ -230,4 +231,35 @@ fn s0_50_suites_of_pairs_without_a_change_are_not_red() {
     };
     let red = (0..60).filter(is_red).count();
     assert!(red <= 2, "{red} of 60 suites, of which 1 % are allowed");
+}
+
+/// A baseline and its optimized variant, which the same processes measured: of each process the time of both.
+fn of_processes(times: &[(f64, f64)]) -> RunRecord {
+    let member = || records::plan("s/p", 0, "host", "time", "s", 1.0, 0.0);
+    let mut record = records::build_sized(1, &[member(), member()], times.len() as u32, 2);
+    for (case, variant) in record.cases.iter_mut().zip([Variant::Baseline, Variant::Optimized]) {
+        case.id.variant = Some(variant);
+        for (process, (baseline, optimized)) in case.metrics[0].processes.iter_mut().zip(times) {
+            process.values.fill(if variant == Variant::Baseline { *baseline } else { *optimized });
+        }
+        for (round, process) in case.processes.iter_mut().enumerate() {
+            process.round = Some(round as u32);
+        }
+    }
+    record
+}
+
+#[test]
+fn b30_a_pair_has_one_answer_in_the_table_of_pairs_and_in_a_sweep() {
+    let folder = crate::support::tempdir().unwrap();
+    // The slower a process is for the baseline, the faster it is for the other: each side alone is steady, the ratio is not.
+    let by_turns = [(1.0, 1.5), (1.2, 1.26), (1.0, 1.5), (1.2, 1.26)];
+    let alike = [(1.0, 1.5), (1.2, 1.8), (1.0, 1.5), (1.2, 1.8)];
+    for (times, in_pairs, factor, against_noise) in
+        [(by_turns, "0.80x (noise)", "1.25x", "may be chance"), (alike, "0.67x slower", "1.50x", "clear")]
+    {
+        write(folder.path(), "record.json", &of_processes(&times));
+        ran(folder.path(), "report record.json").exits(0).says(in_pairs);
+        ran(folder.path(), "report record.json --group-by variant").exits(0).says(factor).says(against_noise);
+    }
 }

@@ -139,6 +139,7 @@ mod tree_faults;
 mod tree_words;
 mod trees;
 mod trends;
+mod trends_series;
 mod trends_told;
 mod two_states;
 mod untouched;

@@ -55,11 +55,12 @@ pub use verdict::acceptance::{
     AcceptanceDecision, AcceptanceLedger, AcceptedFinding, AcceptedRow, AppliedAcceptances, DecidedRow,
     DecisionKind, LandedDecision, SCHEMA_ACCEPTANCES, SCHEMA_ACCEPTED, StandingAcceptance, apply_acceptances,
 };
+pub use verdict::change::Change;
 pub use verdict::compare::{compare, compare_by, compare_sides, compare_with};
 pub use verdict::conclusion::{check_consistency, is_speed};
 pub use verdict::document::{
-    Change, Difference, DoubtfulCase, MemberShift, Method, PairShift, ProfiledCase, Records, RoundsMethod,
-    Row, RowCycles, RowSide, RowTelemetry, SCHEMA_VERDICT, Sequence, Sessions, SideSummary, SideTelemetry,
+    Difference, DoubtfulCase, MemberShift, Method, PairShift, ProfiledCase, Records, RoundsMethod, Row,
+    RowCycles, RowSide, RowTelemetry, SCHEMA_VERDICT, Sequence, Sessions, SideSummary, SideTelemetry,
     TelemetryRemark, VERDICTS_READ, VerdictDocument,
 };
 pub use verdict::outcome::{Conclusion, Verdict};

@@ -66,10 +66,15 @@ pub fn is_time(unit: &str) -> bool {
 }
 
 /// A value converted to another unit; `None` if the two do not measure the same quantity. Equal units, known or not, and an
-/// empty `from` leave the value as it is.
+/// empty `from` leave the value as it is. Rates are converted by both of their parts: `GB/s` is 0.001 `GB/ms`.
 pub fn convert(value: f64, from: &str, to: &str) -> Option<f64> {
     if from.is_empty() || from == to {
         return Some(value);
+    }
+    if let (Some((amount, time)), Some((to_amount, to_time))) = (from.rsplit_once('/'), to.rsplit_once('/')) {
+        let is_whole = [amount, time].iter().all(|part| !part.is_empty());
+        let amount = convert(value, amount, to_amount).filter(|_| is_whole)?;
+        return Some(amount / convert(1.0, time, to_time)?);
     }
     let scale = |unit: &str| SCALES.iter().find(|(name, ..)| *name == unit);
     let ((_, from, time), (_, to, also_time)) = (scale(from)?, scale(to)?);
@@ -120,6 +125,9 @@ mod tests {
         assert!((convert(50.0, "us", "ns").unwrap() - 50_000.0).abs() < 1e-6);
         assert_eq!(convert(2.0, "KiB", "B"), Some(2048.0));
         assert_eq!((convert(1.0, "s", "B"), convert(1.0, "W", "s")), (None, None));
+        assert_eq!(convert(3.0, "GB/s", "MB/ms"), Some(3.0));
+        assert_eq!(convert(2.0, "KiB/op", "B/op"), Some(2048.0));
+        assert_eq!((convert(1.0, "GB/s", "s/GB"), convert(1.0, "/s", "B/s")), (None, None));
         assert_eq!((convert(3.0, "W", "W"), convert(3.0, "", "J")), (Some(3.0), Some(3.0)));
     }
 

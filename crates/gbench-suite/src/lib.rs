@@ -39,7 +39,7 @@ pub use benchmark::python::{DriverOptions, PythonEntry, PythonModule, PythonSour
 pub use benchmark::source_pairs::SourcePairs;
 pub use benchmark::template::substitute;
 pub use benchmark::work::{Work, WorkAmount};
-pub use cases::selection::{Registry, Selection, commas, fitting};
+pub use cases::selection::{Registry, Selection, commas, fitting, has_params};
 pub use gbench_model::Strictness;
 pub use reader::file_patterns::fits;
 pub use reader::suite_file::FILE_NAME;

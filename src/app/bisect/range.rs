@@ -26,6 +26,8 @@ pub(super) fn from_history(
         config: request.run.selection.config.clone(),
         store: request.store.clone(),
         case: Some(case.to_owned()),
+        suites: Vec::new(),
+        params: Vec::new(),
         metric: request.metric.clone(),
         since: None,
         branch: None,

@@ -18,17 +18,17 @@ pub enum FailOn {
 
 impl FailOn {
     /// The exit code of this class, if the answer holds it.
-    fn found(self, counts: &BTreeMap<Verdict, u32>, conclusion: Conclusion) -> Option<Exit> {
+    fn found(self, counts: &BTreeMap<Verdict, u32>, conclusion: Conclusion, gate: Exit) -> Option<Exit> {
         let (verdicts, concluded, exit): (&[Verdict], _, _) = match self {
             Self::Regression => (&[Verdict::Regressed], Conclusion::Regressed, Exit::Regression),
             Self::Inconclusive => (&[Verdict::Inconclusive], Conclusion::Inconclusive, Exit::Inconclusive),
             Self::Failed => (&[Verdict::Invalid, Verdict::Missing], Conclusion::Failed, Exit::Failed),
             Self::None => return None,
         };
-        // A conclusion without such rows: nothing was compared. Cases that are broken on both sides are not a failure of head.
-        let concluded = (!counts.contains_key(&Verdict::Broken)).then_some(concluded);
+        // A conclusion without such rows: nothing was compared, unless cases are broken on both sides and all else is well.
+        let is_broken = gate == Exit::Pass && counts.contains_key(&Verdict::Broken);
         let has_row = verdicts.iter().any(|verdict| counts.get(verdict).is_some_and(|count| *count > 0));
-        (has_row || concluded == Some(conclusion)).then_some(exit)
+        (has_row || !is_broken && conclusion == concluded).then_some(exit)
     }
 }
 
@@ -56,7 +56,7 @@ pub(crate) fn decide(
     if listed.is_empty() || !is_policy {
         return gate;
     }
-    let found = listed.iter().filter_map(|class| class.found(counts, conclusion));
+    let found = listed.iter().filter_map(|class| class.found(counts, conclusion, gate));
     found.fold(Exit::Pass, Exit::most_severe)
 }
 
@@ -91,7 +91,8 @@ mod tests {
         let noisy = document(Conclusion::Inconclusive, &[(Verdict::Inconclusive, 1)]);
         let broken = document(Conclusion::Failed, &[(Verdict::Invalid, 1)]);
         let empty = document(Conclusion::Failed, &[]);
-        let both = document(Conclusion::Failed, &[(Verdict::Broken, 1), (Verdict::Unchanged, 5)]);
+        let all_broken = document(Conclusion::Inconclusive, &[(Verdict::Broken, 6)]);
+        let both = document(Conclusion::Inconclusive, &[(Verdict::Broken, 1), (Verdict::Unchanged, 5)]);
         let green = document(Conclusion::Pass, &[(Verdict::Unchanged, 5)]);
         for (listed, document, gate, expected) in [
             (&[Regression][..], &red, Exit::Regression, Exit::Regression),
@@ -105,7 +106,8 @@ mod tests {
             (&[Failed], &broken, Exit::Pass, Exit::Failed),
             (&[Failed], &empty, Exit::Failed, Exit::Failed),
             (&[Regression], &broken, Exit::Failed, Exit::Pass),
-            (&[Failed], &both, Exit::Pass, Exit::Pass),
+            (&[Failed, Inconclusive], &both, Exit::Pass, Exit::Pass),
+            (&[Inconclusive], &all_broken, Exit::Inconclusive, Exit::Inconclusive),
             (&[Regression, Inconclusive, Failed], &green, Exit::Pass, Exit::Pass),
         ] {
             assert_eq!(decide(listed, document, gate), expected, "{listed:?}");

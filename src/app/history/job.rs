@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::load::{self, LoadedTrends};
 use super::selection::RunSelection;
 use super::source::TrendSource;
-use super::{SHOWN_RUNS, USUAL_BRANCH, USUAL_RUNS, accepted, match_key};
+use super::{SHOWN_RUNS, USUAL_BRANCH, USUAL_RUNS, accepted, match_key, renamed};
 use crate::app::paths::project_root;
 use crate::app::store::stores::{Stored, Stores};
 use crate::model::{CaseId, Result, RunRecord, Shard};
@@ -59,6 +59,7 @@ pub(crate) fn trends_of_job(
             TrendsOfJob::Rows(rows) => rows.contains(&(case, metric)),
             TrendsOfJob::Findings => !metric.is_empty() && measured.contains(case),
         },
+        renamed: &renamed(suite),
     };
     let own = TrendRun {
         run_id: run.record.run_id.clone(),

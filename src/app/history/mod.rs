@@ -20,9 +20,9 @@ use super::store::stores::{Stored, Stores};
 use crate::github::Slug;
 use crate::history::Address;
 use crate::model::text::{count, list};
-use crate::model::{Fault, Result, Strictness, near};
+use crate::model::{BenchmarkId, CaseId, Fault, Result, Strictness, near};
 use crate::store::FrameFile;
-use crate::suite::{Benchmark, Suite};
+use crate::suite::{Benchmark, Suite, has_params};
 use crate::trend::{SeriesFilter, TrendRun, TrendSeries, TrendTable, TrendsDocument, trends_of};
 use load::LoadedTrends;
 use selection::{CaseSelection, RunSelection};
@@ -49,6 +49,10 @@ pub(crate) struct HistoryRequest {
     pub store: Option<String>,
     /// A glob over the names of cases and of benchmarks.
     pub case: Option<String>,
+    /// Suites by name; empty: all.
+    pub suites: Vec<String>,
+    /// `n=32,64`: cases with one of these values.
+    pub params: Vec<String>,
     /// A glob over metrics; absent: those that the gate judges by.
     pub metric: Option<String>,
     /// A date, a time, or how long ago.
@@ -64,17 +68,21 @@ impl HistoryRequest {
     pub(crate) fn document(&self, builtins: &[Benchmark]) -> Result<TrendsDocument> {
         let [since, branch, label] = [&self.since, &self.branch, &self.label].map(Option::as_deref);
         let runs = RunSelection::new(since, branch, label, self.runs)?;
-        let cases = CaseSelection::new(self.case.as_deref(), self.metric.as_deref())?;
+        let cases =
+            CaseSelection::new(self.case.as_deref(), self.metric.as_deref(), &self.suites, &self.params)?;
         let suite = SelectionRequest::of_file(self.config.clone()).suite(builtins)?;
         let (stored, address) = self.stored(&suite)?;
         let source = TrendSource::of(&stored)?;
         let cache = load::cache_file(&suite, &address)?;
-        let match_key = match_key(&suite);
+        let (match_key, renamed) = (match_key(&suite), renamed(&suite));
+        // A benchmark is found under the name that it had before, too.
+        let takes = |case: &CaseId, metric: &str| {
+            let before = || renamed.iter().filter(|(_, now)| **now == case.benchmark);
+            let mut former = before().map(|(before, _)| CaseId { benchmark: before.clone(), ..case.clone() });
+            cases.takes(case, metric) || former.any(|former| cases.takes(&former, metric))
+        };
         let read = |runs: &RunSelection<'_>| {
-            let filter = SeriesFilter {
-                run: &|run| runs.takes(run),
-                series: &|case, metric| cases.takes(case, metric),
-            };
+            let filter = SeriesFilter { run: &|run| runs.takes(run), series: &takes, renamed: &renamed };
             load::load(&source, &cache, runs, filter, None, &match_key)
         };
         let LoadedTrends { mut table, dictionary, left_out, mut warnings } = read(&runs)?;
@@ -129,6 +137,12 @@ impl HistoryRequest {
         let address = address(&stored);
         Ok((stored, address))
     }
+}
+
+/// Benchmarks of the suite by the names that they had before.
+fn renamed(suite: &Suite) -> BTreeMap<BenchmarkId, BenchmarkId> {
+    let named = |benchmark: &Benchmark| Some((benchmark.renamed_from.clone()?, benchmark.id.clone()));
+    suite.benchmarks.iter().filter_map(named).collect()
 }
 
 fn match_key(suite: &Suite) -> BTreeMap<String, Strictness> {
@@ -204,10 +218,29 @@ fn not_in_these_runs(elsewhere: &TrendTable) -> Fault {
 }
 
 fn unknown_name(source: &TrendSource<'_>, cache: &FrameFile, cases: &CaseSelection<'_>) -> Result<Fault> {
-    let all = SeriesFilter { run: &|_| true, series: &|_, _| true };
+    let all = SeriesFilter { run: &|_| true, series: &|_, _| true, renamed: &BTreeMap::new() };
     let table = load::load(source, cache, &RunSelection::all(), all, None, &BTreeMap::new())?.table;
     let is_case_known = table.series.iter().any(|series| cases.takes_case(&series.id.case));
+    let is_of_suite = |series: &&TrendSeries| cases.takes_suite(&series.id.case);
     let (place, text, what, mut known): (_, _, _, Vec<String>) = match (&cases.case, &cases.metric) {
+        _ if !table.series.iter().any(|series| is_of_suite(&series)) => {
+            let suites = table.series.iter().map(|series| series.id.case.benchmark.suite().to_owned());
+            let asked = cases.suites.join(",");
+            let text = cases.suites.first().copied().unwrap_or_default();
+            (format!("--suite {asked}"), text, "no run has a suite of this name", suites.collect())
+        }
+        _ if !table.series.iter().any(|series| has_params(&series.id.case.params, &cases.params)) => {
+            let asked = cases.params.iter().map(|(name, values)| format!("{name}={}", values.join(",")));
+            let of_suite = table.series.iter().filter(is_of_suite);
+            let names: BTreeSet<&String> = cases.params.iter().map(|(name, _)| name).collect();
+            let written = |series: &TrendSeries| {
+                let params = series.id.case.params.iter().filter(|(name, _)| names.contains(name));
+                params.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>()
+            };
+            let known = of_suite.flat_map(written).collect();
+            let what = "no case has these parameters";
+            (format!("--param {}", asked.collect::<Vec<_>>().join(" ")), "", what, known)
+        }
         (Some((text, _)), _) if !is_case_known => {
             let name = |series: &TrendSeries| series.id.case.benchmark.to_string();
             let own = |series: &&TrendSeries| {

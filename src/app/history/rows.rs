@@ -44,6 +44,8 @@ pub(crate) fn trends_of_rows(
         let filter = SeriesFilter {
             run: &|run| runs.takes(run),
             series: &|case, metric| machine.rows.contains(&(case, metric)),
+            // Nor what was renamed.
+            renamed: &BTreeMap::new(),
         };
         let LoadedTrends { table, dictionary, left_out, warnings } =
             load::load(&source, &cache, &runs, filter, None, &usual)?;

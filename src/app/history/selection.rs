@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use globset::{Glob, GlobMatcher};
 
 use crate::model::{CaseId, Fault, Result};
+use crate::suite::{Selection, commas, has_params};
 use crate::trend::TrendRun;
 
 pub(super) struct RunSelection<'r> {
@@ -53,12 +54,26 @@ impl<'r> RunSelection<'r> {
 
 pub(super) struct CaseSelection<'r> {
     pub case: Option<(&'r str, GlobMatcher)>,
+    /// By name; empty for all.
+    pub suites: Vec<&'r str>,
+    pub params: Vec<(String, Vec<String>)>,
     pub metric: Option<(&'r str, GlobMatcher)>,
 }
 
 impl<'r> CaseSelection<'r> {
-    /// Errors: an empty name, or what is not a glob.
-    pub(super) fn new(case: Option<&'r str>, metric: Option<&'r str>) -> Result<Self> {
+    /// Errors: an empty name, what is not a glob, or what is not a parameter with its values.
+    pub(super) fn new(
+        case: Option<&'r str>,
+        metric: Option<&'r str>,
+        suites: &'r [String],
+        params: &[String],
+    ) -> Result<Self> {
+        if let Some(empty) = suites.iter().find(|text| commas(text).is_empty()) {
+            let next = "give it a name, or take the flag out";
+            return Err(Fault::at_flag(format!("--suite '{empty}'"), "this names nothing", next));
+        }
+        let mut of_params = Selection::default();
+        params.iter().try_for_each(|text| of_params.add_param(text))?;
         // Parameters are in brackets, which a glob would take for a choice of letters.
         let literal = |text: &str| {
             let letter = |c: char| match c {
@@ -73,7 +88,16 @@ impl<'r> CaseSelection<'r> {
         };
         let case = case.map(|text| named("CASE", text, &literal(text)));
         let metric = metric.map(|text| named("--metric", text, text));
-        Ok(Self { case: case.transpose()?, metric: metric.transpose()? })
+        Ok(Self {
+            case: case.transpose()?,
+            suites: suites.iter().flat_map(|text| commas(text)).collect(),
+            params: of_params.params,
+            metric: metric.transpose()?,
+        })
+    }
+
+    pub(super) fn takes_suite(&self, case: &CaseId) -> bool {
+        self.suites.is_empty() || self.suites.contains(&case.benchmark.suite())
     }
 
     /// By the whole name, with or without its suite, or by the benchmark's.
@@ -91,7 +115,10 @@ impl<'r> CaseSelection<'r> {
     /// `metric`: empty for a case without figures.
     pub(super) fn takes(&self, case: &CaseId, metric: &str) -> bool {
         let of_metric = || self.metric.as_ref().is_none_or(|(_, glob)| glob.is_match(metric));
-        (metric.is_empty() || of_metric()) && self.takes_case(case)
+        (metric.is_empty() || of_metric())
+            && self.takes_suite(case)
+            && has_params(&case.params, &self.params)
+            && self.takes_case(case)
     }
 }
 

@@ -6,6 +6,12 @@ use crate::app::history::{HistoryRequest, USUAL_RUNS};
 
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct RunsArgs {
+    /// Suite by name; repeatable, or separated by commas [default: all]
+    #[arg(long = "suite", value_name = "NAME")]
+    suites: Vec<String>,
+    /// Only cases whose parameter has one of these values: n=32,64; repeatable
+    #[arg(long = "param", value_name = "NAME=VALUES")]
+    params: Vec<String>,
     /// Metric, by name or glob [default: the metrics that the gate judges]
     #[arg(long, value_name = "NAME")]
     metric: Option<String>,
@@ -32,7 +38,7 @@ pub(crate) struct RunsArgs {
 impl RunsArgs {
     /// `case`: a name or a glob; `None`: every case.
     pub(crate) fn request(&self, case: Option<String>) -> HistoryRequest {
-        let Self { metric, since, branch, label, runs, config, store } = self.clone();
-        HistoryRequest { config, store, case, metric, since, branch, label, runs }
+        let Self { suites, params, metric, since, branch, label, runs, config, store } = self.clone();
+        HistoryRequest { config, store, case, suites, params, metric, since, branch, label, runs }
     }
 }

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use gbench_model::{CaseId, RunId};
+use gbench_model::{CaseId, RunId, convert};
 
 /// The past of one comparison: what stored records of comparable machines hold of each case and metric.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -64,10 +64,21 @@ impl History {
 
     /// The past of a case and metric in this unit. A history that was read back from JSON is searched from its start.
     pub fn of(&self, case: &CaseId, metric: &str, unit: &str) -> Option<&Past> {
-        let fits = |past: &&Past| past.metric == metric && past.unit == unit;
+        self.find(case, |past| past.metric == metric && past.unit == unit)
+    }
+
+    /// Likewise in any unit of one kind: the ratios are the same.
+    pub(crate) fn in_ratios(&self, case: &CaseId, metric: &str, unit: &str) -> Option<&Past> {
+        let is_of_kind = |past: &Past| {
+            past.metric == metric && !past.unit.is_empty() && convert(1.0, &past.unit, unit).is_some()
+        };
+        self.of(case, metric, unit).or_else(|| self.find(case, is_of_kind))
+    }
+
+    fn find(&self, case: &CaseId, fits: impl Fn(&Past) -> bool) -> Option<&Past> {
         if self.places.is_empty() {
-            return self.pasts.iter().filter(|past| past.case == *case).find(fits);
+            return self.pasts.iter().find(|past| past.case == *case && fits(past));
         }
-        self.places.get(case)?.iter().map(|at| &self.pasts[*at]).find(fits)
+        self.places.get(case)?.iter().map(|at| &self.pasts[*at]).find(|past| fits(past))
     }
 }

@@ -4,4 +4,5 @@ pub(crate) mod cases;
 pub(crate) mod comparability;
 pub(crate) mod settings;
 pub(crate) mod speedups;
+pub(crate) mod units;
 pub(crate) mod variants;

@@ -201,15 +201,26 @@ impl PairSpeedup {
     /// `None` where a side has no complete figures above zero.
     pub fn of(baseline: &CaseRecord, optimized: &CaseRecord, metric: &PairMetric) -> Option<Self> {
         let mut scratch = Vec::new();
-        let of_baseline = MeasuredSide::of(baseline, metric.baseline, &mut scratch).ok()?;
-        let of_optimized = MeasuredSide::of(optimized, metric.optimized, &mut scratch).ok()?;
+        let sides = [
+            MeasuredSide::of(baseline, metric.baseline, &mut scratch).ok()?,
+            MeasuredSide::of(optimized, metric.optimized, &mut scratch).ok()?,
+        ];
+        Self::between([baseline, optimized], &sides, metric)
+    }
+
+    /// Likewise, with the figures of each.
+    pub fn between(
+        [baseline, optimized]: [&CaseRecord; 2],
+        [of_baseline, of_optimized]: &[MeasuredSide; 2],
+        metric: &PairMetric,
+    ) -> Option<Self> {
         let median = |side: &MeasuredSide| gbench_stats::median(&mut side.centres.clone());
-        let (base, other) = (median(&of_baseline)?, median(&of_optimized)?);
+        let (base, other) = (median(of_baseline)?, median(of_optimized)?);
         if !(base > 0.0 && other > 0.0) {
             return None;
         }
         let fewest = of_baseline.centres.len().min(of_optimized.centres.len());
-        let interval = match together([baseline, optimized], [&of_baseline, &of_optimized]) {
+        let interval = match together([baseline, optimized], [of_baseline, of_optimized]) {
             _ if fewest < MIN_PROCESSES => None,
             Some(turns) => paired(metric, &turns),
             None => apart(metric, of_baseline, of_optimized, optimized),
@@ -269,11 +280,11 @@ fn paired(metric: &PairMetric, turns: &[(f64, f64)]) -> Option<(f64, f64)> {
     Some(((group.mean - half).exp(), (group.mean + half).exp()))
 }
 
-fn apart<'a>(
-    metric: &PairMetric<'a>,
-    base: MeasuredSide<'a>,
-    head: MeasuredSide<'a>,
-    optimized: &'a CaseRecord,
+fn apart(
+    metric: &PairMetric,
+    base: &MeasuredSide,
+    head: &MeasuredSide,
+    optimized: &CaseRecord,
 ) -> Option<(f64, f64)> {
     let evidence = Evidence {
         case: &optimized.id,
@@ -289,8 +300,8 @@ fn apart<'a>(
         better: metric.better,
         threshold: 0.0,
         limits: RowLimits::default(),
-        base,
-        head,
+        base: base.clone(),
+        head: head.clone(),
     };
     let decision = ProcessWelchHolm { alpha: ALPHA, believes_exact: true }.decide(&[evidence]).pop()?;
     let change = decision.change?;

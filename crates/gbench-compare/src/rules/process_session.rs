@@ -99,7 +99,11 @@ impl Rule for ProcessSession<'_> {
 impl ProcessSession<'_> {
     fn known(&self, evidence: &Evidence) -> Known {
         let scale = Scale::of(&evidence.base.centres, &evidence.head.centres, evidence.better);
-        let past = self.history.of(evidence.case, evidence.metric, evidence.unit);
+        let find = match scale {
+            Scale::Log { .. } => History::in_ratios,
+            Scale::Linear { .. } => History::of,
+        };
+        let past = find(self.history, evidence.case, evidence.metric, evidence.unit);
         let spread = past.and_then(|past| SessionVariance::of(past, scale, self.across_hosts));
         let alone = || past.is_some_and(|past| past.sequences.values().any(|sequence| !sequence.is_empty()));
         let stored =

@@ -13,7 +13,7 @@ use crate::evidence::quantized::{
 use crate::evidence::samples::Evidence;
 use crate::evidence::samples::spread;
 use crate::evidence::scale::Scale;
-use crate::verdict::document::Change;
+use crate::verdict::change::Change;
 use crate::verdict::outcome::Verdict;
 use crate::wording::advice::Advice;
 use crate::wording::reason::Reason;

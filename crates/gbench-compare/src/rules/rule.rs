@@ -2,7 +2,8 @@
 //! alarm belongs to the suite and not to a row.
 
 use crate::evidence::samples::Evidence;
-use crate::verdict::document::{Change, RoundsMethod, Row, Sequence, Sessions};
+use crate::verdict::change::Change;
+use crate::verdict::document::{RoundsMethod, Row, Sequence, Sessions};
 use crate::verdict::outcome::Verdict;
 use crate::wording::advice::Advice;
 use crate::wording::reason::Reason;

@@ -6,7 +6,7 @@ use gbench_stats::{SampleGroup, TQuantiles, Welch};
 use super::rule::RowDecision;
 use crate::evidence::samples::Evidence;
 use crate::evidence::scale::Scale;
-use crate::verdict::document::Change;
+use crate::verdict::change::Change;
 use crate::wording::advice::Advice;
 use crate::wording::reason::Reason;
 

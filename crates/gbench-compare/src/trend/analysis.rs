@@ -92,11 +92,11 @@ pub fn trends_of(
     match_key: &BTreeMap<String, Strictness>,
 ) -> Vec<SeriesTrend> {
     let mut breaks = BreakFinder::new(table, dictionary, match_key);
-    let trend = |series| trend_of(series, breaks.of(series), table.is_current(series));
+    let trend = |series| trend_of(series, breaks.of(series));
     table.series.iter().map(trend).collect()
 }
 
-fn trend_of(series: &TrendSeries, breaks: Vec<V1Break>, is_current: bool) -> SeriesTrend {
+fn trend_of(series: &TrendSeries, breaks: Vec<V1Break>) -> SeriesTrend {
     let values: Vec<f64> = series.points.iter().map(|point| point.value).collect();
     let mut trend = SeriesTrend { breaks, ..SeriesTrend::default() };
     let starts: Vec<usize> = std::iter::once(0).chain(trend.breaks.iter().map(|it| it.at as usize)).collect();
@@ -125,7 +125,7 @@ fn trend_of(series: &TrendSeries, breaks: Vec<V1Break>, is_current: bool) -> Ser
             });
         }
         // The last change of an ended series is not news.
-        if is_newest && is_current {
+        if is_newest && series.is_current {
             let before = search(&values[..values.len() - 1]).unwrap_or_default();
             let revision = stats::revise(&before, &found);
             trend.new = revision.new.iter().map(|at| trend.changes.len() + at).collect();
@@ -133,7 +133,7 @@ fn trend_of(series: &TrendSeries, breaks: Vec<V1Break>, is_current: bool) -> Ser
         }
         trend.changes.extend(found.iter().map(|found| placed(found, start)));
     }
-    if !is_current {
+    if !series.is_current {
         trend.state = SeriesState::Ended;
     }
     trend.noise = (residuals.len() >= 5).then(|| 1.4826 * stats::median(&mut residuals).unwrap_or(0.0));

@@ -161,6 +161,8 @@ impl Additions<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
     use crate::trend::run::MetricPoint;
     use crate::trend::table::{SeriesFilter, TableBuilder};
@@ -200,7 +202,8 @@ mod tests {
             [run(9, &["a/x", "a/y"], "n=1"), run(3, &["a/y"], "n=2"), run(12, &["a/y", "a/x"], "n=1")];
         let bytes = written.map(|run| dictionary.encode(&run).unwrap().0);
         assert!(bytes[1].len() < bytes[0].len(), "texts that stood before are numbers");
-        let mut builder = TableBuilder::new(SeriesFilter { run: &|_| true, series: &|_, _| true }, 3);
+        let filter = SeriesFilter { run: &|_| true, series: &|_, _| true, renamed: &BTreeMap::new() };
+        let mut builder = TableBuilder::new(filter, 3);
         for bytes in bytes {
             let run = builder.dictionary().decode(&bytes).unwrap();
             builder.push(run);

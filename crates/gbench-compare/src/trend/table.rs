@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::encoding::{DecodedRun, Dictionary};
 use super::run::TrendRun;
 use crate::pairing::comparability::HOST_OF_FILE;
-use gbench_model::{Better, CaseId, HOST};
+use gbench_model::{BenchmarkId, Better, CaseId, HOST};
 
 /// The identity of a series. Branches, labels and hosts are kept apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,6 +33,8 @@ pub struct TrendSeries {
     pub better: Option<Better>,
     /// The gate judges by it, as the newest run has it.
     pub judged: bool,
+    /// The newest commit of its suite has a figure of it, on its branch and machine.
+    pub is_current: bool,
     pub points: Vec<TrendPoint>,
     /// A text of the dictionary: what the suite asked for.
     settings: PerRun,
@@ -67,6 +69,8 @@ impl PerRun {
 pub struct SeriesFilter<'f> {
     pub run: &'f dyn Fn(&TrendRun) -> bool,
     pub series: &'f dyn Fn(&CaseId, &str) -> bool,
+    /// By the name that a benchmark had before, the one that its series have now.
+    pub renamed: &'f BTreeMap<BenchmarkId, BenchmarkId>,
 }
 
 /// All of a history that was asked for.
@@ -75,14 +79,15 @@ pub struct TrendTable {
     /// In order of their starts.
     pub runs: Vec<TrendRun>,
     pub series: Vec<TrendSeries>,
-    /// Cases of the newest run of each branch and machine that it has no figure of, each with the word of its outcome.
+    /// Cases of the newest run of each suite on a branch and machine that it has no figure of, each with the word of its
+    /// outcome.
     pub unmeasured: Vec<(SeriesId, String)>,
     /// Most hosts that one case has a series for.
     pub hosts: usize,
     machines: Vec<Vec<(u32, u32)>>,
     machine_of: Vec<u32>,
-    /// True for a run of the newest commit of its branch and machine: shards of one night are several runs.
-    is_newest: Vec<bool>,
+    /// The suites of each run. The newest run of one suite shows nothing of another.
+    suites: Vec<Vec<u32>>,
 }
 
 /// Takes runs in, in any order.
@@ -96,21 +101,29 @@ pub struct TableBuilder<'f> {
     stream_numbers: HashMap<(String, String), usize>,
     streams: Vec<Stream>,
     unmeasured: Vec<Vec<(u32, u32)>>,
-    columns: HashMap<(usize, u32, u32, u32), u32>,
+    columns: HashMap<(usize, CaseId, u32, u32), u32>,
+    suite_numbers: HashMap<String, u32>,
+    /// By case, as a text of the dictionary.
+    suite_of: HashMap<u32, u32>,
 }
 
 struct Stream {
     branch: String,
     label: String,
     places: Vec<Place>,
-    newest: usize,
+    /// By suite.
+    newest: HashMap<u32, usize>,
 }
 
 #[derive(Clone, Copy)]
 enum Place {
     NotLookedUp,
     NotWanted,
-    Column(u32),
+    /// `former`: under the name that its benchmark had before.
+    Column {
+        number: u32,
+        former: bool,
+    },
 }
 
 impl<'f> TableBuilder<'f> {
@@ -126,6 +139,8 @@ impl<'f> TableBuilder<'f> {
             streams: Vec::new(),
             unmeasured: Vec::new(),
             columns: HashMap::new(),
+            suite_numbers: HashMap::new(),
+            suite_of: HashMap::new(),
         }
     }
 
@@ -138,55 +153,88 @@ impl<'f> TableBuilder<'f> {
             return;
         }
         let number = self.table.runs.len();
-        let stream = self.stream(&run.run, number);
+        let suites = self.suites_of(&run);
+        let stream = self.stream(&run.run, number, &suites);
         let next_machine = self.machines.len() as u32;
         let machine = *self.machines.entry(run.facts).or_insert(next_machine);
         self.table.machine_of.push(machine);
         for (entry, settings, value, half_width) in run.points {
-            let Some(column) = self.column(stream, entry) else { continue };
+            let Some((column, former)) = self.column(stream, entry) else { continue };
             let column = &mut self.table.series[column as usize];
             let run = number as u32;
+            // A run that has both names: the new one is meant.
+            if let Some(other) = column.points.pop_if(|last| last.run == run)
+                && former
+            {
+                column.points.push(other);
+                continue;
+            }
             column.settings.put(run, settings);
             column.entries.put(run, entry);
             column.points.push(TrendPoint { value, half_width, run });
         }
         self.unmeasured.push(run.unmeasured);
         self.table.runs.push(run.run);
+        self.table.suites.push(suites);
     }
 
-    fn stream(&mut self, run: &TrendRun, number: usize) -> usize {
+    fn suites_of(&mut self, run: &DecodedRun) -> Vec<u32> {
+        let figures = run.points.iter().filter_map(|(entry, ..)| Some(self.dictionary.series(*entry)?.case));
+        let mut suites: Vec<u32> = Vec::new();
+        for case in figures.chain(run.unmeasured.iter().map(|(case, _)| *case)) {
+            let suite = *self.suite_of.entry(case).or_insert_with(|| {
+                let case = serde_json::from_str::<CaseId>(self.dictionary.text(case));
+                let name = case.map_or(String::new(), |case| case.benchmark.suite().to_owned());
+                let next = self.suite_numbers.len() as u32;
+                *self.suite_numbers.entry(name).or_insert(next)
+            });
+            if !suites.contains(&suite) {
+                suites.push(suite);
+            }
+        }
+        suites
+    }
+
+    fn stream(&mut self, run: &TrendRun, number: usize, suites: &[u32]) -> usize {
         let next = self.streams.len();
         let key = (run.branch.clone(), run.label.clone());
         let stream = *self.stream_numbers.entry(key).or_insert(next);
         if stream == next {
             let (branch, label) = (run.branch.clone(), run.label.clone());
-            self.streams.push(Stream { branch, label, places: Vec::new(), newest: number });
-        } else if run.run_id > self.table.runs[self.streams[stream].newest].run_id {
-            self.streams[stream].newest = number;
+            self.streams.push(Stream { branch, label, places: Vec::new(), newest: HashMap::new() });
+        }
+        for suite in suites {
+            let newest = self.streams[stream].newest.entry(*suite).or_insert(number);
+            if *newest != number && run.run_id > self.table.runs[*newest].run_id {
+                *newest = number;
+            }
         }
         stream
     }
 
-    /// The column of a series; `None` where it is not wanted.
-    fn column(&mut self, stream: usize, number: u32) -> Option<u32> {
+    /// The column of a series, and true if the series is now of another name; `None` where it is not wanted.
+    fn column(&mut self, stream: usize, number: u32) -> Option<(u32, bool)> {
         let entry = self.dictionary.series(number)?;
         let Stream { branch, label, places, .. } = &mut self.streams[stream];
         if places.len() <= number as usize {
             places.resize(number as usize + 1, Place::NotLookedUp);
         }
-        if let Place::Column(column) = places[number as usize] {
-            return Some(column);
+        if let Place::Column { number, former } = places[number as usize] {
+            return Some((number, former));
         }
         if let Place::NotWanted = places[number as usize] {
             return None;
         }
         let metric = self.dictionary.text(entry.metric);
         let case = serde_json::from_str::<CaseId>(self.dictionary.text(entry.case)).ok();
+        let now = case.as_ref().and_then(|case| self.filter.renamed.get(&case.benchmark));
+        let former = now.is_some();
+        let case = case.map(|case| now_called(case, self.filter.renamed));
         let Some(case) = case.filter(|case| (self.filter.series)(case, metric)) else {
             places[number as usize] = Place::NotWanted;
             return None;
         };
-        let key = (stream, entry.case, entry.metric, entry.unit);
+        let key = (stream, case.clone(), entry.metric, entry.unit);
         let column = *self.columns.entry(key).or_insert_with(|| {
             let id = SeriesId {
                 case,
@@ -199,6 +247,7 @@ impl<'f> TableBuilder<'f> {
                 id,
                 better: None,
                 judged: true,
+                is_current: false,
                 // With several branches or machines each has but a part of the runs.
                 points: Vec::with_capacity(if stream == 0 { self.expected } else { 0 }),
                 settings: PerRun::default(),
@@ -206,20 +255,36 @@ impl<'f> TableBuilder<'f> {
             });
             self.table.series.len() as u32 - 1
         });
-        places[number as usize] = Place::Column(column);
-        Some(column)
+        places[number as usize] = Place::Column { number: column, former };
+        Some((column, former))
     }
 
     /// The table, and the dictionary that names what is in it. `hosts_apart`: figures of two machines of one model are not
     /// comparable, so each host has its own series.
     pub fn finish(self, hosts_apart: bool) -> (TrendTable, Dictionary) {
-        let Self { dictionary, filter, mut table, machines, streams, unmeasured, .. } = self;
+        let Self {
+            dictionary,
+            filter,
+            mut table,
+            machines,
+            streams,
+            unmeasured,
+            suite_numbers,
+            suite_of,
+            ..
+        } = self;
         let mut by_number: Vec<_> = machines.into_iter().collect();
         by_number.sort_by_key(|(_, number)| *number);
         table.machines = by_number.into_iter().map(|(facts, _)| facts).collect();
         for Stream { branch, label, newest, .. } in &streams {
-            for (case, outcome) in &unmeasured[*newest] {
+            let mut newest: Vec<(&u32, &usize)> = newest.iter().collect();
+            newest.sort_by_key(|(suite, run)| (**run, **suite));
+            let gaps = newest.into_iter().flat_map(|(suite, run)| {
+                unmeasured[*run].iter().filter(|(case, _)| suite_of.get(case) == Some(suite))
+            });
+            for (case, outcome) in gaps {
                 let Ok(case) = serde_json::from_str::<CaseId>(dictionary.text(*case)) else { continue };
+                let case = now_called(case, filter.renamed);
                 if !(filter.series)(&case, "") {
                     continue;
                 }
@@ -231,7 +296,7 @@ impl<'f> TableBuilder<'f> {
         table.sort();
         let hosts = if hosts_apart { table.hosts(&dictionary) } else { vec![None; table.runs.len()] };
         table.divide_by_host(&hosts, &dictionary);
-        table.mark_newest(&hosts);
+        table.mark_current(&hosts, &suite_numbers);
         for series in &mut table.series {
             let newest =
                 series.points.last().and_then(|point| dictionary.series(series.entries.of(point.run)));
@@ -240,6 +305,13 @@ impl<'f> TableBuilder<'f> {
             }
         }
         (table, dictionary)
+    }
+}
+
+fn now_called(case: CaseId, renamed: &BTreeMap<BenchmarkId, BenchmarkId>) -> CaseId {
+    match renamed.get(&case.benchmark) {
+        Some(now) => CaseId { benchmark: now.clone(), ..case },
+        None => case,
     }
 }
 
@@ -264,6 +336,7 @@ impl TrendTable {
             series.entries.renumber(&place);
         }
         self.machine_of = order.iter().map(|run| self.machine_of[*run]).collect();
+        self.suites = order.iter().map(|run| std::mem::take(&mut self.suites[*run])).collect();
         let mut runs: Vec<Option<TrendRun>> = std::mem::take(&mut self.runs).into_iter().map(Some).collect();
         self.runs = order.iter().filter_map(|run| runs[*run].take()).collect();
     }
@@ -312,26 +385,26 @@ impl TrendTable {
         self.series = divided;
     }
 
-    /// Finds the runs of the newest commit of each branch, label and host.
-    fn mark_newest(&mut self, hosts: &[Option<u32>]) {
-        let key = |at: usize| (&self.runs[at].branch, &self.runs[at].label, hosts[at]);
-        let newest: HashMap<_, usize> = (0..self.runs.len()).map(|at| (key(at), at)).collect();
-        let is_newest = |at: usize| {
-            let newest = newest[&key(at)];
-            at == newest
-                || !self.runs[at].commit.is_empty() && self.runs[at].commit == self.runs[newest].commit
-        };
-        self.is_newest = (0..self.runs.len()).map(is_newest).collect();
+    /// Marks the series of which the newest commit of their suite, on their branch, label and host, has a figure: shards of
+    /// one night are several runs.
+    fn mark_current(&mut self, hosts: &[Option<u32>], suite_numbers: &HashMap<String, u32>) {
+        let key = |at: usize, suite: u32| (&self.runs[at].branch, &self.runs[at].label, hosts[at], suite);
+        let of_run = |at: usize| self.suites[at].iter().map(move |suite| (key(at, *suite), at));
+        let newest: HashMap<_, usize> = (0..self.runs.len()).flat_map(of_run).collect();
+        for series in &mut self.series {
+            let Some(last) = series.points.last().map(|point| point.run as usize) else { continue };
+            let suite = suite_numbers.get(series.id.case.benchmark.suite());
+            let newest = suite.and_then(|suite| newest.get(&key(last, *suite)));
+            let commit = &self.runs[last].commit;
+            series.is_current = newest.is_none_or(|newest| {
+                *newest == last || !commit.is_empty() && *commit == self.runs[*newest].commit
+            });
+        }
     }
 
     /// The machine of a run: runs with the same number ran on the same, as far as any fact tells.
     pub(super) fn machine(&self, run: u32) -> u32 {
         self.machine_of[run as usize]
-    }
-
-    /// True if the newest commit of its branch and machine has a figure of the series.
-    pub fn is_current(&self, series: &TrendSeries) -> bool {
-        series.points.last().is_some_and(|point| self.is_newest[point.run as usize])
     }
 
     /// Facts of a machine by its number, each a name and a value of the dictionary.

@@ -10,13 +10,14 @@ use super::document::{DoubtfulCase, Method, Row, RowCycles, SCHEMA_VERDICT, Side
 use super::outcome::Verdict;
 use super::policy::{Policy, Reproduce, SideInput};
 use super::rows::prepare;
-use super::warnings::{of_comparison, of_side};
+use super::warnings::{of_comparison, of_side, of_units};
 use crate::evidence::history::History;
 use crate::evidence::stored_runs::one_session;
 use crate::evidence::throttling;
 use crate::pairing::cases::pair;
 use crate::pairing::comparability::{differences, on_two_hosts};
 use crate::pairing::speedups::{Speedups, doubt_with_members, tell_of_members};
+use crate::pairing::units::in_units_of_head;
 use crate::remarks::cycles;
 use crate::remarks::device_code_rows;
 use crate::remarks::profiles;
@@ -131,6 +132,8 @@ pub fn compare_by(
     policy: &Policy,
 ) -> Result<VerdictDocument> {
     policy.check()?;
+    let (of_base, converted) = in_units_of_head(rule, base, head);
+    let base = &SideInput { record: &of_base, name: base.name.clone() };
     let pairs = pair(base, head)?;
     let differences = differences(base.record, head.record, &policy.match_key);
     let comparable = !differences.iter().any(|difference| difference.strict);
@@ -181,6 +184,7 @@ pub fn compare_by(
             prepared.rows.push(row);
         }
         warnings.extend(of_comparison(base, head, &pairs, &prepared));
+        warnings.extend(of_units(&converted));
         doubt_with_members(&mut prepared.rows, &prepared.members);
         tell_of_members(&mut prepared.rows, &prepared.members);
         rows = prepared.rows;

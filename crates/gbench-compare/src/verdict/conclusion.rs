@@ -7,7 +7,8 @@ use gbench_model::{
     Better, Exit, SPEEDUP_UNIT, SequentialRuleName, direction_of_unit, error_of_result, is_counted, is_time,
 };
 
-use super::document::{Change, Method, Row, RowSide, VerdictDocument};
+use super::change::Change;
+use super::document::{Method, Row, RowSide, VerdictDocument};
 use super::outcome::{Conclusion, Verdict};
 use super::policy::Policy;
 use crate::evidence::samples::is_instructions;
@@ -75,12 +76,14 @@ pub(crate) fn conclude(
         (Conclusion::Regressed, Exit::Regression)
     } else if failed && failure_policy.failed_fails || broken && failure_policy.broken_fails {
         (Conclusion::Failed, Exit::Failed)
-    } else if nothing_compared {
+    } else if nothing_compared && broken && !failed {
         // Never green, but what was broken before is not a failure of this change.
-        (Conclusion::Failed, if broken && !failed { Exit::Inconclusive } else { Exit::Failed })
-    } else if failed || broken {
+        (Conclusion::Inconclusive, Exit::Inconclusive)
+    } else if nothing_compared {
+        (Conclusion::Failed, Exit::Failed)
+    } else if failed {
         (Conclusion::Failed, of_doubt)
-    } else if doubtful > 0 {
+    } else if doubtful > 0 || broken {
         (Conclusion::Inconclusive, of_doubt)
     } else {
         (Conclusion::Pass, Exit::Pass)

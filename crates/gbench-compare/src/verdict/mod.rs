@@ -1,6 +1,7 @@
 //! The comparison as a whole: its rows, its conclusion and the public document.
 
 pub(crate) mod acceptance;
+pub(crate) mod change;
 pub(crate) mod compare;
 pub(crate) mod conclusion;
 pub(crate) mod document;

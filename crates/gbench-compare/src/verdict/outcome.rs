@@ -18,9 +18,9 @@ pub enum Conclusion {
     /// Everything was compared and nothing regressed.
     Pass,
     Regressed,
-    /// At least one case failed, is invalid, missing or broken on both sides; or nothing was compared.
+    /// At least one case failed, is invalid or is missing; or nothing was compared.
     Failed,
-    /// Nothing regressed, and some or all of it could not be decided.
+    /// Nothing regressed, and some or all of it could not be decided, or is broken on both sides.
     Inconclusive,
     /// The machines differ in a field that must agree: nothing was compared.
     Incomparable,

@@ -9,6 +9,7 @@ use super::policy::{Policy, SideInput};
 use super::rows::prepare;
 use crate::pairing::cases::pair;
 use crate::pairing::speedups::Speedups;
+use crate::pairing::units::in_units_of_head;
 use crate::rules::rule::{ProgramDecision, Rule};
 use crate::rules::seq_e::SeqE;
 use crate::wording::reason::Reason;
@@ -40,7 +41,9 @@ pub fn case_progress(
     head: &SideInput,
     policy: &Policy,
 ) -> Result<Vec<CaseProgress>> {
-    let pairs = pair(base, head)?;
+    let (of_base, _) = in_units_of_head(rule, base, head);
+    let base = SideInput { record: &of_base, name: base.name.clone() };
+    let pairs = pair(&base, head)?;
     let speedups = if rule.pairs { Speedups::of(&pairs, true) } else { Speedups::default() };
     let prepared = prepare(&pairs, &speedups, policy, false, rule);
     let output = rule.judge(&prepared.evidence);

@@ -7,7 +7,8 @@ use gbench_model::{
     Better, CODE_FIGURES, CaseId, CaseRecord, Metric, MetricDeclaration, OwnFigure, Side, is_counted, is_time,
 };
 
-use super::document::{Change, Row};
+use super::change::Change;
+use super::document::Row;
 use super::outcome::Verdict;
 use super::policy::Policy;
 use crate::evidence::quantized::are_counts;

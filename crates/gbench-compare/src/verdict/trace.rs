@@ -15,6 +15,7 @@ use crate::evidence::rounds::RoundDifferences;
 use crate::evidence::rounds::{MeasuredRound, measured_rounds};
 use crate::pairing::cases::pair;
 use crate::pairing::speedups::Speedups;
+use crate::pairing::units::in_units_of_head;
 use crate::rules::seq_e::SeqE;
 use crate::rules::seq_e::state::{results, row_states};
 
@@ -78,7 +79,9 @@ pub fn decision_traces(
     policy: &Policy,
     wanted: impl Fn(&CaseId) -> bool,
 ) -> Result<Vec<DecisionTrace>> {
-    let pairs = pair(base, head)?;
+    let (of_base, _) = in_units_of_head(rule, base, head);
+    let base = SideInput { record: &of_base, name: base.name.clone() };
+    let pairs = pair(&base, head)?;
     let speedups = if rule.pairs { Speedups::of(&pairs, true) } else { Speedups::default() };
     let prepared = prepare(&pairs, &speedups, policy, false, rule);
     let limits = rule.limits();

@@ -50,6 +50,12 @@ pub(crate) fn of_comparison(
     warnings
 }
 
+/// `converted`: see [`crate::pairing::units`].
+pub(crate) fn of_units(converted: &[String]) -> Option<Warning> {
+    let (count, named) = counted(converted, MAX_NAMED);
+    (count > 0).then_some(Warning::UnitsConverted { count, named })
+}
+
 pub(crate) fn of_side(side: Side, input: &SideInput) -> Vec<Warning> {
     let mut warnings = Vec::new();
     match input.record.state {

@@ -88,11 +88,15 @@ fn of_rows(conclusion: Conclusion, rows: &[Row], differences: &[Difference]) -> 
             let names = names(rows, Verdict::Inconclusive, label);
             let some = format!("{} inconclusive: {}", are(names.len()), list(&names, MAX_NAMED));
             let of_compared = format!("{} of {compared_rows}", names.len());
+            let rest = rest(rows, &[Verdict::Broken, Verdict::Mended]);
+            if names.is_empty() {
+                return format!("Nothing regressed in {compared_rows}{rest}.");
+            }
             let is_all = names.len() == compared;
             match probably_worse(rows).or_else(|| noisier(rows).filter(|_| !is_all)) {
-                Some(worse) => format!("{worse}; {of_compared} {some}."),
+                Some(worse) => format!("{worse}; {of_compared} {some}{rest}."),
                 None if is_all => {
-                    format!("Nothing could be decided: {compared_rows} {some}.")
+                    format!("Nothing could be decided: {compared_rows} {some}{rest}.")
                 }
                 None if no_time_decided(rows) => {
                     // An unchanged error of the result shows nothing about a time.
@@ -101,11 +105,13 @@ fn of_rows(conclusion: Conclusion, rows: &[Row], differences: &[Difference]) -> 
                     let errors = rows.iter().filter(is_error).filter(|row| settled(row)).count();
                     let others = count(compared - errors, "compared row");
                     match names.len() {
-                        open if open == compared - errors => format!("No time was decided: {others} {some}."),
-                        open => format!("No time was decided: {open} of {others} {some}."),
+                        open if open == compared - errors => {
+                            format!("No time was decided: {others} {some}{rest}.")
+                        }
+                        open => format!("No time was decided: {open} of {others} {some}{rest}."),
                     }
                 }
-                None => format!("Nothing regressed, but {of_compared} {some}."),
+                None => format!("Nothing regressed, but {of_compared} {some}{rest}."),
             }
         }
         Conclusion::Pass => {

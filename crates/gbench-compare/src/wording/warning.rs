@@ -54,6 +54,9 @@ pub enum Warning {
     /// Benchmarks that the suite files define differently, with the differences.
     #[display("defined differently on head: {}", listed(named, *count as usize, ", "))]
     DefinedOtherwise { count: u32, named: Vec<String> },
+    /// Metrics whose figures of base were converted to head's unit.
+    #[display("base's figures are compared in head's unit: {}", listed(named, *count as usize, ", "))]
+    UnitsConverted { count: u32, named: Vec<String> },
     /// Cases whose threshold is not a relative change.
     #[display(
         "{} state a threshold that is no relative change, which was passed over: {}",

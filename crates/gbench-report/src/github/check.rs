@@ -56,9 +56,9 @@ impl CheckState {
             let count = |verdict| merged.counts.get(verdict).copied().unwrap_or(0);
             verdicts.iter().any(|verdict| fails(*verdict) && count(verdict) > 0)
         };
-        let is_broken = merged.counts.contains_key(&Verdict::Broken);
-        let nothing_compared =
-            merged.conclusion == Conclusion::Failed && fails(Verdict::Invalid) && !is_broken;
+        let nothing_compared = merged.conclusion == Conclusion::Failed && fails(Verdict::Invalid);
+        // Rows that are broken on both sides leave the gate green.
+        let is_broken = merged.exit_code == pass && merged.counts.contains_key(&Verdict::Broken);
         match (context.fail_on.is_empty(), merged.conclusion) {
             (_, Conclusion::Pass) if merged.exit_code == pass => CheckState::Success,
             (false, _)
@@ -68,7 +68,9 @@ impl CheckState {
             }
             (false, _) if has(&[Verdict::Inconclusive]) => CheckState::ActionRequired,
             // There was no commit to compare with, so nothing is decided although no row is open.
-            (false, Conclusion::Inconclusive) if fails(Verdict::Inconclusive) => CheckState::ActionRequired,
+            (false, Conclusion::Inconclusive) if fails(Verdict::Inconclusive) && !is_broken => {
+                CheckState::ActionRequired
+            }
             (true, _) if merged.exit_code == inconclusive => CheckState::ActionRequired,
             (true, _) if merged.exit_code != pass => CheckState::Failure,
             _ => CheckState::Neutral,

@@ -236,7 +236,7 @@ impl SweepLines<'_> {
     /// `1.54x`: the geometric mean of the factors to the best of each point, for these values.
     fn vs_best(contests: &[Contest], group: &str, values: &[ParamValue]) -> Option<String> {
         let is_own =
-            |answer: &ContestAnswer| CaseFields::value(answer.case, group).as_ref() == values.first();
+            |answer: &ContestAnswer| CaseFields::value(&answer.case.id, group).as_ref() == values.first();
         let places = contests.iter().flat_map(|contest| contest.answers.iter().zip(&contest.places));
         let own = places.filter(|(answer, _)| is_own(answer)).filter_map(|(_, place)| place.vs_best);
         geometric_mean(own.filter(|factor| factor.ln().is_finite())).map(number::times)
@@ -267,7 +267,13 @@ impl SweepLines<'_> {
                 contests.push(Contest { point, answers: Vec::new(), places: Vec::new() });
                 contests.len() - 1
             });
-            contests[at].answers.push(ContestAnswer { case: &line.case.id, line: index, center, measured });
+            contests[at].answers.push(ContestAnswer {
+                case: line.case,
+                metric: line.metric,
+                line: index,
+                center,
+                measured,
+            });
         }
         for contest in &mut contests {
             measure.sort(&mut contest.answers);
@@ -279,7 +285,7 @@ impl SweepLines<'_> {
     /// The best at each point, the next, and whether chance may explain the difference.
     fn best(&self, group: &str) -> SweepTable {
         let name = |answer: &ContestAnswer| {
-            CaseFields::value(answer.case, group).map_or_else(Cell::none, |value| cell_of(&value))
+            CaseFields::value(&answer.case.id, group).map_or_else(Cell::none, |value| cell_of(&value))
         };
         let contests = self.contests(group);
         let short = short_points(&contests);
@@ -359,7 +365,7 @@ fn margin(place: &Rank) -> Cell {
 /// The significance of the difference between the best and the next.
 fn certainty(best: &ContestAnswer, next: &ContestAnswer, place: &Rank) -> Cell {
     let single = [best, next].iter().any(|answer| answer.measured.centres.len() == 1);
-    Cell::text(match (single, place.apart) {
+    Cell::text(match (single || place.estimate.is_none() && !place.apart, place.apart) {
         _ if place.rank == 1 => "equal",
         (true, _) => "unknown",
         (false, true) => "clear",

@@ -1,5 +1,5 @@
 //! A verdict for the test views of CI systems. One test case per row: regressed is a failure; invalid and missing are
-//! errors; inconclusive, and broken on both sides, are skipped with their reason, or fail if policy says so; everything else
+//! errors; inconclusive, and broken on both sides, are skipped with their reason, or fail if policy says it; everything else
 //! passes. A comparison of nothing is a separate error, since a view without test cases passes.
 
 use quick_junit::NonSuccessKind::{Error, Failure};

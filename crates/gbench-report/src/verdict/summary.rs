@@ -56,8 +56,10 @@ impl SuiteSummary {
     pub(crate) fn conclusion(&self) -> Conclusion {
         match () {
             () if self.count(Verdict::Regressed) > 0 => Conclusion::Regressed,
-            () if self.failed() > 0 => Conclusion::Failed,
-            () if self.count(Verdict::Inconclusive) > 0 => Conclusion::Inconclusive,
+            () if self.count(Verdict::Invalid) + self.count(Verdict::Missing) > 0 => Conclusion::Failed,
+            () if self.count(Verdict::Inconclusive) + self.count(Verdict::Broken) > 0 => {
+                Conclusion::Inconclusive
+            }
             () => Conclusion::Pass,
         }
     }

@@ -4,7 +4,7 @@ use gbench_stats::seq_e::{self, SequentialLimits, SequentialResult, Status};
 
 use super::state::RowState;
 use crate::evidence::quantized::{Steps, steps_of};
-use crate::verdict::document::Change;
+use crate::verdict::change::Change;
 use crate::wording::advice::Advice;
 use crate::wording::reason::Reason;
 

@@ -8,14 +8,17 @@
 //! ranked. Rates that the gate derived from time are ranked by time alone.
 //!
 //! A difference to the best is significant by the rule of comparisons with threshold 0: over processes, with an error
-//! rate of 5 % that the answers to a problem share. A single process is never significant.
+//! rate of 5 % that the answers to a problem share. A single process is never significant. A baseline and its optimized
+//! variant are compared as in the table of pairs, by the processes that they share.
 
 use super::metric::{FactorInterval, MetricView, Rank};
 use crate::layout::grouped::together;
 use crate::layout::number;
-use gbench_compare::{Evidence, MeasuredSide, ProcessWelchHolm, RowDecision, RowLimits, Rule, Verdict};
+use gbench_compare::{
+    Evidence, MeasuredSide, PairMetric, PairSpeedup, ProcessWelchHolm, RowDecision, RowLimits, Rule, Verdict,
+};
 use gbench_model::text::percent;
-use gbench_model::{Better, CODE_FIGURES, CaseId, Params, Thermal, Timing, Variant};
+use gbench_model::{Better, CODE_FIGURES, CaseId, CaseRecord, Metric, Params, Thermal, Timing, Variant};
 
 /// Parameters that describe how a problem is solved.
 const WAYS: [&str; 4] = ["implementation", "backend", "technique", "variant"];
@@ -55,7 +58,8 @@ struct Key<'a> {
 }
 
 pub(crate) struct ContestAnswer<'a> {
-    pub case: &'a CaseId,
+    pub case: &'a CaseRecord,
+    pub metric: &'a Metric,
     /// Index of its line.
     pub line: usize,
     pub center: f64,
@@ -78,12 +82,12 @@ impl Measure<'_> {
         });
     }
 
-    /// Compares each of `others` with the first: whether the difference is significant, and the factor.
-    fn against(&self, first: &ContestAnswer, others: &[&ContestAnswer]) -> Vec<RowDecision> {
+    /// Compares each of `others` with the first. A baseline and its optimized variant have the answer of the table of pairs.
+    fn against(&self, first: &ContestAnswer, others: &[&ContestAnswer]) -> Vec<WorseBy> {
         let evidence: Vec<Evidence> = others
             .iter()
             .map(|answer| Evidence {
-                case: answer.case,
+                case: &answer.case.id,
                 metric: self.metric,
                 unit: self.unit,
                 // A ranking is not a gate: figures that never vary are ranked as they are.
@@ -100,7 +104,51 @@ impl Measure<'_> {
                 head: answer.measured.clone(),
             })
             .collect();
-        ProcessWelchHolm { alpha: ALPHA, believes_exact: true }.decide(&evidence)
+        let decisions = ProcessWelchHolm { alpha: ALPHA, believes_exact: true }.decide(&evidence);
+        let of_pair = others.iter().map(|answer| self.of_pair(first, answer));
+        of_pair.zip(decisions).map(|(pair, decision)| pair.unwrap_or_else(|| decision.into())).collect()
+    }
+
+    /// `None` where the two are not a pair.
+    fn of_pair(&self, first: &ContestAnswer, other: &ContestAnswer) -> Option<WorseBy> {
+        let members = [first.case.id.member_of_pair()?, other.case.id.member_of_pair()?];
+        let is_turned = members == [Variant::Optimized, Variant::Baseline];
+        if !is_turned && members != [Variant::Baseline, Variant::Optimized] {
+            return None;
+        }
+        let [baseline, optimized] = if is_turned { [other, first] } else { [first, other] };
+        let metric =
+            PairMetric { baseline: baseline.metric, optimized: optimized.metric, better: self.better };
+        let sides = [baseline.measured.clone(), optimized.measured.clone()];
+        let speedup = PairSpeedup::between([baseline.case, optimized.case], &sides, &metric)?;
+        // How many times as long the other one takes.
+        let factor = |speedup: f64| if is_turned { speedup } else { 1.0 / speedup };
+        let estimate = speedup.interval.map(|(low, high)| {
+            let [one, end] = [low, high].map(factor);
+            FactorInterval { factor: factor(speedup.factor), low: one.min(end), high: one.max(end) }
+        });
+        Some(WorseBy { estimate, is_worse: estimate.is_some_and(|estimate| estimate.low > 1.0) })
+    }
+}
+
+/// How much worse an answer is than another one.
+#[derive(Clone, Copy)]
+struct WorseBy {
+    /// Absent where the processes do not show how much they differ.
+    estimate: Option<FactorInterval>,
+    /// By more than chance explains.
+    is_worse: bool,
+}
+
+impl From<RowDecision> for WorseBy {
+    fn from(decision: RowDecision) -> Self {
+        let estimate = decision.change.as_ref().map(|change| FactorInterval {
+            factor: 1.0 + change.slowdown,
+            low: 1.0 + change.low,
+            high: 1.0 + change.high,
+        });
+        let is_finite = |it: &FactorInterval| it.low.is_finite() && it.high.is_finite();
+        Self { estimate: estimate.filter(is_finite), is_worse: decision.verdict == Verdict::Regressed }
     }
 }
 
@@ -115,9 +163,9 @@ pub(crate) fn rank(lines: &mut [MetricView]) -> Vec<Problem> {
         measure.sort(&mut answers);
         let places = places(&answers, &measure);
         let entry =
-            |answer: &ContestAnswer| RankedAnswer { line: answer.line, name: short_name(answer.case) };
+            |answer: &ContestAnswer| RankedAnswer { line: answer.line, name: short_name(&answer.case.id) };
         let entries: Vec<RankedAnswer> = answers.iter().map(entry).collect();
-        let title = title(&key, answers[0].case);
+        let title = title(&key, &answers[0].case.id);
         let conclusion = conclusion(&answers, &entries, &places) + &speedups(&answers, &measure);
         for (answer, place) in answers.iter().zip(places) {
             lines[answer.line].place = Some(place);
@@ -160,7 +208,7 @@ fn answer<'a>(
         better: line.better()?,
     };
     let measured = MeasuredSide::of(case, metric, scratch).ok()?;
-    Some((key, ContestAnswer { case: &case.id, line: index, center: line.center?, measured }))
+    Some((key, ContestAnswer { case, metric, line: index, center: line.center?, measured }))
 }
 
 pub(crate) fn places(answers: &[ContestAnswer], measure: &Measure) -> Vec<Rank> {
@@ -169,17 +217,8 @@ pub(crate) fn places(answers: &[ContestAnswer], measure: &Measure) -> Vec<Rank> 
         Better::Lower => answer.center / best.center,
         Better::Higher => best.center / answer.center,
     };
-    let decisions = measure.against(best, &others.iter().collect::<Vec<_>>());
-    let of_others = decisions.iter().map(|decision| {
-        let change = decision.change.as_ref();
-        let estimate = change.map(|change| FactorInterval {
-            factor: 1.0 + change.slowdown,
-            low: 1.0 + change.low,
-            high: 1.0 + change.high,
-        });
-        let is_finite = |it: &FactorInterval| it.low.is_finite() && it.high.is_finite();
-        (decision.verdict == Verdict::Regressed, estimate.filter(is_finite))
-    });
+    let gaps = measure.against(best, &others.iter().collect::<Vec<_>>());
+    let of_others = gaps.iter().map(|gap| (gap.is_worse, gap.estimate));
     let mut rank = 1;
     let mut place =
         |index: usize, answer: &ContestAnswer, (apart, estimate): (bool, Option<FactorInterval>)| {
@@ -196,15 +235,14 @@ pub(crate) fn places(answers: &[ContestAnswer], measure: &Measure) -> Vec<Rank> 
 /// `; k/a:optimized is 0.82x as fast as the baseline (0.80x to 0.84x)`, for each optimized answer with a baseline among
 /// the answers: below 1 it is slower.
 fn speedups(answers: &[ContestAnswer], measure: &Measure) -> String {
-    let is = |variant| move |answer: &&ContestAnswer| answer.case.member_of_pair() == Some(variant);
+    let is = |variant| move |answer: &&ContestAnswer| answer.case.id.member_of_pair() == Some(variant);
     let Some(baseline) = answers.iter().find(is(Variant::Baseline)) else { return String::new() };
     let optimized: Vec<&ContestAnswer> = answers.iter().filter(is(Variant::Optimized)).collect();
-    let decisions = measure.against(baseline, &optimized);
-    let told = optimized.iter().zip(decisions).filter_map(|(answer, decision)| {
-        let change = decision.change?;
-        let factor = |slowdown: f64| number::times(1.0 / (1.0 + slowdown));
-        let (value, low, high) = (factor(change.slowdown), factor(change.high), factor(change.low));
-        let name = short_name(answer.case);
+    let gaps = measure.against(baseline, &optimized);
+    let told = optimized.iter().zip(gaps).filter_map(|(answer, gap)| {
+        let FactorInterval { factor, low, high } = gap.estimate?;
+        let [value, low, high] = [factor, high, low].map(|times| number::times(1.0 / times));
+        let name = short_name(&answer.case.id);
         Some(format!("; {name} is {value} as fast as the baseline ({low} to {high})"))
     });
     told.collect()

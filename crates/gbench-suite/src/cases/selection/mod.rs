@@ -67,6 +67,13 @@ impl Selection {
     }
 }
 
+/// True if the point has one of the values of every parameter that is named, as by [`Selection::add_param`].
+pub fn has_params(point: &Params, params: &[(String, Vec<String>)]) -> bool {
+    params
+        .iter()
+        .all(|(name, values)| point.get(name).is_some_and(|found| values.iter().any(|it| means(it, found))))
+}
+
 /// The parts of `a,b`, trimmed, without empty ones.
 pub fn commas(text: &str) -> Vec<&str> {
     text.split(',').map(str::trim).filter(|part| !part.is_empty()).collect()
