@@ -162,7 +162,7 @@ fn a_baseline_is_compared_with_a_fresh_run_and_the_reports_lie_beside_its_record
     let folder = folder_with(SUITE);
     let path = folder.path();
     ran(path, "run --quiet").exits(0);
-    ran(path, "baseline save main").exits(0).says("2 measured cases");
+    ran(path, "baseline save main --busy").exits(0).says("2 measured cases");
     // A factor of ten is no noise on any machine.
     let fresh =
         ran(path, "compare main --quiet --threshold 900% --sessions 0").exits(0).says("head this run");
@@ -186,7 +186,7 @@ fn a_baseline_that_is_not_there_costs_no_run_and_its_neighbours_are_named() {
     ran(path, "compare main").exits(2).says("save one first");
     assert!(!path.join("artifacts").exists());
     ran(path, "run --quiet").exits(0);
-    ran(path, "baseline save release-1").exits(0);
+    ran(path, "baseline save release-1 --busy").exits(0);
     ran(path, "compare main").exits(2).says("use one of: release-1");
     ran(path, "compare release-1 --json nowhere/v.json").exits(2).says("its folder is not there");
     assert_eq!(runs(path).len(), 1);
@@ -197,7 +197,7 @@ fn a_stray_file_does_not_hide_the_baseline_of_its_name() {
     let folder = folder_with(SUITE);
     let path = folder.path();
     ran(path, "run --quiet").exits(0);
-    ran(path, "baseline save main").exits(0);
+    ran(path, "baseline save main --busy").exits(0);
     std::fs::write(path.join("main"), "int main() {}").unwrap();
     let run = runs(path).pop().unwrap();
     let run = run.strip_prefix(path).unwrap().display().to_string();
@@ -215,7 +215,7 @@ fn a_selection_leaves_out_on_both_sides_what_the_suite_still_has() {
     assert!(reproduce.contains("--benchmark sort"), "{}", picked.out);
     picked.says("1 of its 2 cases are outside the selection").says("1 row: 1 unchanged");
     // The newest run, as this machine is.
-    ran(path, "baseline save main").exits(0);
+    ran(path, "baseline save main --busy").exits(0);
     ran(path, "compare main --quiet --benchmark sort --threshold 900%")
         .says("1 of its 2 cases are outside the selection");
 

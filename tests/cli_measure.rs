@@ -172,7 +172,7 @@ fn a_long_name_breaks_no_report() {
     let (folder, record) = measured(&suite, "");
     assert_eq!(record.cases[0].outcome, Outcome::Measured);
     assert_eq!(record.cases[0].processes[0].stages[0].stage, Stage::Measure);
-    for line in ["list", "describe", "run --dry-run", "run", "baseline save main"] {
+    for line in ["list", "describe", "run --dry-run", "run", "baseline save main --busy"] {
         let ran = ran(folder.path(), line).exits(0);
         let widest = ran.out.lines().map(|line| line.chars().count()).max().unwrap();
         assert!(widest <= 80 || line == "describe", "{line}: {widest} columns");

@@ -208,7 +208,7 @@ fn a_cold_start_has_empty_caches_and_an_identity_of_its_own() {
     }
     assert_ne!(printed[0], printed[1]);
 
-    ran(folder.path(), "baseline save main").exits(0);
+    ran(folder.path(), "baseline save main --busy").exits(0);
     let warm = ran(folder.path(), "compare main --quiet").exits(4);
     assert!(warm.out.contains("1 missing") && warm.out.contains("1 new"), "{}", warm.out);
 }

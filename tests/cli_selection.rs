@@ -20,7 +20,7 @@ fn a_narrower_run_is_compared_on_what_it_selects_and_a_benchmark_that_is_gone_is
     let folder = crate::support::tempdir().unwrap();
     std::fs::write(folder.path().join("gbench.toml"), format!("{SUITE}{SECOND}")).unwrap();
     assert_eq!(gate(folder.path(), "run -q").status.code(), Some(0));
-    assert_eq!(gate(folder.path(), "baseline save main").status.code(), Some(0));
+    assert_eq!(gate(folder.path(), "baseline save main --busy").status.code(), Some(0));
 
     let narrow = gate(folder.path(), "compare main -q --param n=2");
     let text = String::from_utf8_lossy(&narrow.stdout);
@@ -40,14 +40,14 @@ fn the_command_that_is_said_to_repeat_a_comparison_repeats_it_after_the_baseline
     let folder = crate::support::tempdir().unwrap();
     std::fs::write(folder.path().join("gbench.toml"), SUITE).unwrap();
     gate(folder.path(), "run -q");
-    gate(folder.path(), "baseline save main");
+    gate(folder.path(), "baseline save main --busy");
     let slower = SUITE.replace("echo 5", "echo 6");
     std::fs::write(folder.path().join("gbench.toml"), slower).unwrap();
     let first = gate(folder.path(), "compare main -q --format json");
     assert_eq!(first.status.code(), Some(1));
     let verdict: serde_json::Value = serde_json::from_slice(&first.stdout).unwrap();
     // The slower run becomes the baseline: its name now means something else.
-    gate(folder.path(), "baseline save main");
+    gate(folder.path(), "baseline save main --busy");
     let command = verdict["reproduce"].as_str().unwrap().strip_prefix("gbench-ci ").unwrap();
     let again = gate(folder.path(), &format!("{command} --format json"));
     assert_eq!(again.status.code(), Some(1), "{}", String::from_utf8_lossy(&again.stderr));

@@ -129,7 +129,7 @@ fn a_fresh_run_is_judged_against_the_anchor_too_and_both_reports_lie_beside_its_
     let path = folder.path();
     for name in ["v1.2", "main"] {
         ran(path, "run --quiet").exits(0);
-        ran(path, &format!("baseline save {name}")).exits(0);
+        ran(path, &format!("baseline save {name} --busy")).exits(0);
     }
     // A factor of ten is no noise on any machine.
     ran(path, "compare main --quiet --anchor v1.2 --threshold 900%").exits(0).says("anchor.verdict.json");

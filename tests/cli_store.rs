@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Stdio;
 
-use gbench_ci::model::{Outcome, RecordState, RunRecord};
+use gbench_ci::model::{Conditions, Outcome, RecordState, RunRecord};
 use gbench_ci::store::Store;
 
 use crate::support::cli::{Ran, command, ran, write};
@@ -42,6 +42,33 @@ fn a_run_that_is_not_whole_is_no_baseline_unless_asked_for() {
     let mut skipped = record(4);
     records::skip(&mut skipped, "io/read");
     save(folder.path(), "main", &skipped, "").exits(0);
+}
+
+#[test]
+fn b16_a_run_of_a_busy_machine_says_so_everywhere_and_is_saved_only_where_that_is_asked_for() {
+    let folder = crate::support::tempdir().unwrap();
+    let (calm, mut busy) = (record(1), record(2));
+    let mut disturb = |processes: usize| {
+        for (index, process) in busy.cases[0].processes.iter_mut().enumerate() {
+            let is_busy = index < processes;
+            let other_cpu = Some(if is_busy { 1.76 } else { 0.1 });
+            process.conditions = Some(Conditions { other_cpu, busy: is_busy, ..Conditions::default() });
+        }
+        busy.clone()
+    };
+    let processes = calm.cases[0].processes.len();
+    let (some, most) = (disturb(processes / 2 - 1), disturb(processes - 1));
+    save(folder.path(), "main", &some, "").exits(0);
+    save(folder.path(), "main", &most, "").exits(4).says("kept the machine busy").says("`--busy`");
+    save(folder.path(), "main", &most, "--busy").exits(0);
+    let told = "while other programs left less than one core to at least half of its processes";
+    ran(folder.path(), "report to-save.json").exits(0).says(told).says("others used up to 1.8 cores");
+    write(folder.path(), "calm.json", &calm);
+    let words = "left less than one core to 0 cases of base and 1 case of head";
+    let compared = ran(folder.path(), "compare calm.json to-save.json");
+    assert!(compared.says(words).code != 2);
+    save(folder.path(), "main", &some, "").exits(0);
+    assert!(!ran(folder.path(), "report to-save.json").out.contains("less than one core"));
 }
 
 #[test]

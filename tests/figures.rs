@@ -97,7 +97,7 @@ fn n10_a_run_shows_them_and_stored_runs_are_held_to_them() {
     ran(it.root(), "run").exits(0).says("error.rmse").says("device_peak_bytes");
     let names: Vec<_> = newest(it.root()).cases[0].metrics.iter().map(|metric| metric.name.clone()).collect();
     assert_eq!(names, ["device_peak_bytes", "error.rmse", "host_peak_bytes", "time"]);
-    ran(it.root(), "baseline save before").exits(0);
+    ran(it.root(), "baseline save before --busy").exits(0);
     it.git(&["checkout", "--quiet", "main"]);
     ran(it.root(), "compare before --sessions 0 --json verdict.json").exits(1).says("error.rmse");
     let text = std::fs::read_to_string(it.root().join("verdict.json")).unwrap();

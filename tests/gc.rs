@@ -218,7 +218,7 @@ fn what_a_baseline_or_an_open_comparison_needs_and_what_is_not_the_gates_stays()
     for path in [&open, &done] {
         fs::write(path.join(".started"), "0\n").unwrap();
     }
-    ran(kept.root(), &format!("baseline save main artifacts/{}", ids[0])).exits(0);
+    ran(kept.root(), &format!("baseline save main --busy artifacts/{}", ids[0])).exits(0);
     // A baseline is named by its run's own id.
     let saved = names(&kept.root().join(".gbench/baselines/main")).pop_first().unwrap();
     let saved = saved.trim_end_matches(".json").to_owned();

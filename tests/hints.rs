@@ -43,7 +43,7 @@ fn n25_a_word_that_names_nothing_is_answered_by_the_names_that_are_near() {
         ran.says("`mian`").says("write `main`");
     }
     ran(&here, "run --quiet").exits(0);
-    ran(&here, "baseline save nightly").exits(0);
+    ran(&here, "baseline save nightly --busy").exits(0);
     ran(&here, "compare nihgtly --rounds 5").exits(2).says("write `nightly`");
     ran(&here, "compare unlike-anything").exits(2).says("git fetch").says("baseline save unlike-anything");
     // A baseline is there: only now the flag is what does not fit.

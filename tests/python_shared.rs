@@ -148,6 +148,25 @@ fn b23_cases_that_cannot_share_a_process_say_why_and_their_time_and_number_are_t
     assert!(log("000-s-fn.1.again-2.request.json") && !log("000-s-fn.1.again-3.request.json"));
 }
 
+/// Each case adds a name to a module of Python's, which the others must not see.
+const POISONS: &str = r#"
+import random
+
+def work(n):
+    assert getattr(random, "POISON", n) == n
+    random.POISON = n
+    return sum(range(n * 100))
+"#;
+
+#[test]
+fn b25_what_a_case_adds_to_a_module_of_pythons_does_not_reach_the_next_one() {
+    let folder = crate::support::tempdir().unwrap();
+    suite(folder.path(), 1, POISONS);
+    ran(folder.path(), "run").exits(0).says("1 process in");
+    let record = newest(folder.path());
+    assert_eq!(record.cases[0].metadata["put_back"], serde_json::json!(["random.POISON"]));
+}
+
 /// A pool that is closed and joined; the tracker of its resources ends a little later than the interpreter.
 const POOL: &str = r#"
 import multiprocessing

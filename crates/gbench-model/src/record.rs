@@ -90,6 +90,17 @@ impl CaseRecord {
         declared.or(metric.better).or_else(|| direction_of_unit(&metric.unit))
     }
 
+    /// Other programs left less than one core to at least half of its processes, as far as these were watched: its figures
+    /// may be theirs.
+    pub fn met_busy_machine(&self) -> bool {
+        let measured = self.processes.iter().filter(|process| process.outcome.is_measured());
+        let watched =
+            measured.filter_map(|process| process.conditions.as_ref().filter(|it| it.other_cpu.is_some()));
+        let watched: Vec<bool> = watched.map(|conditions| conditions.busy).collect();
+        let busy = watched.iter().filter(|busy| **busy).count();
+        busy > 0 && 2 * busy >= watched.len()
+    }
+
     /// The error that its program reported, if one ended it.
     pub fn reported_error(&self) -> Option<&ReportedError> {
         self.processes.iter().rev().find_map(|process| process.error.as_ref())

@@ -175,6 +175,7 @@ impl<'a> BisectTrees<'a> {
             Err(fault) => return Ok(Err(NotMeasured::Broken(BrokenCommit::because(fault.what)))),
         };
         let mut header = header(new_id(), SystemTime::now(), &suite, None, tree.root());
+        header.manifest.git = tree.git().clone();
         self.clocks.iter().for_each(|clocks| clocks.tell(&mut header));
         self.turn.iter().for_each(|turn| turn.mark(&mut header));
         let mut slot = TreeSlot { slot, commit, suite, header, tree, used: clock };

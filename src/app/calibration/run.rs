@@ -81,6 +81,7 @@ pub(crate) fn calibrate(
     let measuring = RoundsMeasuring {
         plan: &plan,
         sides: [(&suite, &root), (&suite, &root)],
+        git: None,
         comparison: &comparison,
         folder: &folder,
         turn: &turn,
@@ -189,6 +190,7 @@ fn planted(
     let measuring = RoundsMeasuring {
         plan: &plan,
         sides: [(&base, home), (&head, home)],
+        git: None,
         comparison: &comparison,
         folder: &folder,
         turn,

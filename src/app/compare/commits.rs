@@ -120,11 +120,17 @@ pub(crate) fn measure(
     let sandbox = confine(&gate, &mut [(&mut base, &base_tree), (&mut head, &head_tree)], &times)?;
     // From here on it builds and measures.
     let turn = MeasuringTurn::take(&[&base, &head], reporter)?;
+    if let Some(resumed) = &resumed {
+        resumed.keep_benchmarks([&mut base, &mut head]);
+    }
     let sides_to_list = vec![
         (&mut base, Some(Side::Base), base_tree.root()),
         (&mut head, Some(Side::Head), head_tree.root()),
     ];
     list_cases(sides_to_list, reporter)?;
+    if let Some(resumed) = &resumed {
+        resumed.keep_cases([&mut base, &mut head]);
+    }
     let shard = request.run.selection.keep_shard(&mut [&mut base, &mut head])?;
 
     if let Some(resumed) = &resumed {
@@ -195,6 +201,7 @@ pub(crate) fn measure(
     let measuring = RoundsMeasuring {
         plan: &plan,
         sides: [(&base, base_tree.root()), (&head, head_tree.root())],
+        git: Some([base_tree.git(), head_tree.git()]),
         comparison: &comparison,
         folder: &folder,
         turn: &turn,

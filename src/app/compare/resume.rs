@@ -1,12 +1,14 @@
 //! Going on with a comparison of two commits: what was begun stays what it is.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::app::request::CommitsRequest;
 use crate::app::store::comparison::{StoredComparison, comparison_folder};
 use crate::model::text::short_commit;
-use crate::model::{Comparison, Fault, Result, RunRecord, SandboxState};
+use crate::model::{BenchmarkId, Comparison, Fault, Params, Result, RunRecord, SandboxState};
 use crate::store::{ComparisonFolder, begun_for_nothing, hold};
+use crate::suite::Suite;
 use crate::trees::{self, Range, Revision, Sides};
 
 pub(crate) struct Resumed {
@@ -17,6 +19,26 @@ pub(crate) struct Resumed {
 }
 
 impl Resumed {
+    /// Leaves out benchmarks that the comparison began without, by its flags: they need not be built or listed.
+    pub(crate) fn keep_benchmarks(&self, suites: [&mut Suite; 2]) {
+        for (suite, record) in suites.into_iter().zip(&self.records) {
+            let began: BTreeSet<&BenchmarkId> = record.cases.iter().map(|case| &case.id.benchmark).collect();
+            suite.benchmarks.retain(|benchmark| began.contains(&benchmark.id));
+        }
+    }
+
+    /// Leaves out cases that the comparison began without.
+    pub(crate) fn keep_cases(&self, suites: [&mut Suite; 2]) {
+        for (suite, record) in suites.into_iter().zip(&self.records) {
+            for benchmark in &mut suite.benchmarks {
+                let of_benchmark = record.cases.iter().filter(|case| case.id.benchmark == benchmark.id);
+                let began: BTreeSet<&Params> = of_benchmark.map(|case| &case.id.params).collect();
+                benchmark.points.retain(|point| began.contains(point));
+            }
+            suite.benchmarks.retain(|benchmark| !benchmark.points.is_empty());
+        }
+    }
+
     /// Refuses flags that would make it another comparison, rather than passing over them.
     pub(crate) fn allows(&self, request: &CommitsRequest) -> Result<()> {
         let begun = &self.comparison;

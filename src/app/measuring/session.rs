@@ -20,8 +20,8 @@ use crate::app::request::effective_settings::suite_wide;
 use crate::compare::machine_key;
 use crate::machine;
 use crate::model::{
-    Comparison, ComparisonPolicy, Exit, Fault, Origin, RecordState, Result, RunId, RunRecord, RunSource,
-    SCHEMA_RECORD, SequentialRule, Shown, Side, Strictness, ToolInfo, without_secrets,
+    Comparison, ComparisonPolicy, Exit, Fault, GitFacts, Origin, Probe, RecordState, Result, RunId,
+    RunRecord, RunSource, SCHEMA_RECORD, SequentialRule, Shown, Side, Strictness, ToolInfo, without_secrets,
 };
 use crate::report;
 use crate::run::{Finished, PlanSession, RoundsSession, RunSession, StoppingPolicy};
@@ -41,10 +41,11 @@ pub(crate) fn measure_and_profile(
     reporter: &Reporter,
 ) -> Result<Finished> {
     check_jobs(&suite.run)?;
-    let ListedRun { turn, suite, folder } = &ListedRun::begin(suite, reporter)?;
+    let listed = ListedRun::begin(suite, reporter)?;
+    let ListedRun { turn, suite, folder, .. } = &listed;
     let plan = Plan::single(suite);
     let clocks = HeldClocks::take(suite, &[suite], reporter)?;
-    let mut header = new_header(suite, folder);
+    let mut header = listed.header();
     clocks.tell(&mut header);
     turn.mark(&mut header);
     let mut means = SessionMeans::new(reporter)?;
@@ -66,8 +67,9 @@ pub(crate) fn measure_and_profile(
 
 /// Runs the cases of a suite under its profilers, and measures nothing.
 pub(crate) fn profile(suite: &Suite, reporter: &Reporter) -> Result<Finished> {
-    let ListedRun { turn, suite, folder } = &ListedRun::begin(suite, reporter)?;
-    let mut header = new_header(suite, folder);
+    let listed = ListedRun::begin(suite, reporter)?;
+    let ListedRun { turn, suite, folder, .. } = &listed;
+    let mut header = listed.header();
     turn.mark(&mut header);
     let mut means = SessionMeans::new(reporter)?;
     let session = RunSession { calm_wait: 0.0, ..means.session(&suite.run, folder, None) };
@@ -80,6 +82,8 @@ struct ListedRun {
     turn: MeasuringTurn,
     suite: Suite,
     folder: PathBuf,
+    /// Of the folder's repository, before listing built anything in it.
+    git: Probe<GitFacts>,
 }
 
 impl ListedRun {
@@ -87,14 +91,17 @@ impl ListedRun {
     fn begin(suite: &Suite, reporter: &Reporter) -> Result<Self> {
         let (folder, mut suite) = (project_root(suite)?, suite.clone());
         let turn = MeasuringTurn::take(&[&suite], reporter)?;
+        let git = machine::git_facts(&folder);
         list_cases(vec![(&mut suite, None, &folder)], reporter)?;
-        Ok(Self { turn, suite, folder })
+        Ok(Self { turn, suite, folder, git })
     }
-}
 
-fn new_header(suite: &Suite, folder: &Path) -> RunRecord {
-    let started = SystemTime::now();
-    header(RunId::new(started, salt()), started, suite, None, folder)
+    fn header(&self) -> RunRecord {
+        let started = SystemTime::now();
+        let mut header = header(RunId::new(started, salt()), started, &self.suite, None, &self.folder);
+        header.manifest.git = self.git.clone();
+        header
+    }
 }
 
 /// Keeps with a run what its layouts of Python modules found in the folder, and what they left out.
@@ -155,6 +162,8 @@ pub(crate) struct RoundsMeasuring<'a> {
     pub plan: &'a RoundsPlan,
     /// Base and head, each with the folder of its tree; the control is the base.
     pub sides: [(&'a Suite, &'a Path); 2],
+    /// The facts of their repositories, where something was built in their trees meanwhile.
+    pub git: Option<[&'a Probe<GitFacts>; 2]>,
     pub comparison: &'a Comparison,
     pub folder: &'a ComparisonFolder,
     pub turn: &'a MeasuringTurn,
@@ -175,12 +184,16 @@ impl RoundsMeasuring<'_> {
         let salt = salt();
         let mut headers = Vec::new();
         for (index, arm) in self.plan.arms.iter().enumerate() {
-            let (suite, folder) = self.sides[usize::from(arm.side == Some(Side::Head))];
+            let side = usize::from(arm.side == Some(Side::Head));
+            let (suite, folder) = self.sides[side];
             let run_id = RunId::new(started, salt.wrapping_add(index as u32));
             let mut header = header(run_id, started, suite, arm.side, folder);
             let seed = Shown { value: self.plan.order.seed.into(), origin: Origin::Default };
             header.config.insert("coin_seed".into(), seed);
             header.comparison = Some(Box::new(self.comparison.clone()));
+            if let Some(git) = self.git {
+                header.manifest.git = git[side].clone();
+            }
             clocks.tell(&mut header);
             self.turn.mark(&mut header);
             headers.push(header);

@@ -44,6 +44,7 @@ pub(crate) fn seconds_of_processes(
     let measuring = RoundsMeasuring {
         plan: &plan,
         sides: [(&base, tree), (&nothing, tree)],
+        git: None,
         comparison: &comparison,
         folder: &ComparisonFolder::create(folder.path(), &comparison.id)?,
         turn,

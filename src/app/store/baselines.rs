@@ -8,6 +8,7 @@ use crate::app::request::environment;
 use crate::app::store::stores::{Branch, Stored, Stores, name_of};
 use crate::compare::LandedDecision;
 use crate::history::Address;
+use crate::model::text::count;
 use crate::model::{BaselineName, CaseRecord, Exit, Fault, Outcome, RecordState, Result, RunRecord};
 use crate::store::{BaselineEntry, Store, latest_run, read_record};
 use crate::suite::{Benchmark, Suite};
@@ -17,6 +18,15 @@ use crate::suite::{Benchmark, Suite};
 pub(crate) struct BaselinesRequest {
     pub config: Option<PathBuf>,
     pub store: Option<String>,
+}
+
+/// Flaws of a run that its baseline may have all the same.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct RunFlaws {
+    /// Parts of it were not measured.
+    pub partial: bool,
+    /// It was measured on a busy machine.
+    pub busy: bool,
 }
 
 pub(crate) struct SavedBaseline {
@@ -52,12 +62,13 @@ impl BaselinesRequest {
         SelectionRequest::of_file(self.config.clone()).suite(builtins)
     }
 
-    /// Saves a run, by default the newest one, under a name. Errors: a run that was not measured whole, unless `partial`.
+    /// Saves a run, by default the newest one, under a name. Errors: a run that was not measured whole, unless `partial`; one
+    /// that was measured on a busy machine, unless `busy`.
     pub(crate) fn save(
         &self,
         name: &str,
         run: Option<&Path>,
-        partial: bool,
+        RunFlaws { partial, busy }: RunFlaws,
         builtins: &[Benchmark],
     ) -> Result<SavedBaseline> {
         let name = name_of(name)?;
@@ -71,6 +82,15 @@ impl BaselinesRequest {
                 0 => "run again; `gbench-ci report` on the record shows what went wrong",
                 _ => "run again, or save it as it is with `--partial`",
             };
+            return Err(Fault::at_path(path, what, next).exits(Exit::Failed));
+        }
+        let disturbed = record.cases.iter().filter(|case| case.met_busy_machine()).count();
+        if disturbed > 0 && !busy {
+            let cases = count(disturbed, "case");
+            let what = format!(
+                "other programs kept the machine busy while {cases} of it ran: what is compared with it may differ for that alone"
+            );
+            let next = "end what else runs there and run again, or save it as it is with `--busy`";
             return Err(Fault::at_path(path, what, next).exits(Exit::Failed));
         }
         let path = store.save(&name, &record)?;

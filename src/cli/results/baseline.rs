@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use crate::app::paths::shown;
-use crate::app::store::baselines::{BaselineList, BaselinesRequest, V1HistoryRow};
+use crate::app::store::baselines::{BaselineList, BaselinesRequest, RunFlaws, V1HistoryRow};
 use crate::cli::terminal::write::{table, write_json, wrote};
 use crate::compare::{DecisionKind, LandedDecision};
 use crate::history::Address;
@@ -30,6 +30,9 @@ enum Command {
         /// Save the run even if parts of it were not measured
         #[arg(long)]
         partial: bool,
+        /// Save the run even if other programs kept the machine busy meanwhile
+        #[arg(long)]
+        busy: bool,
         #[command(flatten)]
         place: StoreArgs,
     },
@@ -77,8 +80,9 @@ impl StoreArgs {
 
 pub(crate) fn run(args: &BaselineArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
     match &args.command {
-        Command::Save { name, run, partial, place } => {
-            let saved = place.request().save(name, run.as_deref(), *partial, builtins)?;
+        Command::Save { name, run, partial, busy, place } => {
+            let flaws = RunFlaws { partial: *partial, busy: *busy };
+            let saved = place.request().save(name, run.as_deref(), flaws, builtins)?;
             let (name, run_id, path) = (&saved.name, &saved.run_id, shown(&saved.path));
             let cases = count(saved.measured, "measured case");
             wrote(writeln!(out, "saved run {run_id} with {cases} as `{name}`\n  {path}"))?;

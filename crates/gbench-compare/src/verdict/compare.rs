@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use gbench_model::text::short_commit;
-use gbench_model::{CaseId, CommonSuite, Manifest, Params, Probe, Result, RunRecord, Side};
+use gbench_model::{CaseId, CommonSuite, Ingested, Manifest, Params, Probe, Result, RunRecord, Side};
 
 use super::conclusion::{conclude, counts as verdict_counts, severity_order};
 use super::document::{DoubtfulCase, Method, Row, RowCycles, SCHEMA_VERDICT, SideSummary, VerdictDocument};
@@ -188,6 +188,9 @@ pub fn compare_by(
         doubt_with_members(&mut prepared.rows, &prepared.members);
         tell_of_members(&mut prepared.rows, &prepared.members);
         rows = prepared.rows;
+        if [base, head].iter().any(|side| side.record.ingested.is_some()) {
+            rows.iter_mut().for_each(Row::advise_for_files);
+        }
         instruction_counts::tell_of_time(&mut rows);
         if cycles::are_asked(&rows, base.record, head.record) {
             cycles::tell(&mut rows, &in_cycles(rule, base, head, policy)?);
@@ -199,6 +202,9 @@ pub fn compare_by(
         }
     }
     warnings.extend(throttling::warning(base.record, head.record));
+    if !rule.over_rounds() {
+        warnings.extend(busy_machine(base.record, head.record));
+    }
     warnings.extend(cycles::warning(base.record, head.record));
     warnings.extend(common_suite(base).map(|common| Warning::CommonSuiteFile {
         path: common.path.clone(),
@@ -271,6 +277,13 @@ fn in_cycles(
     Ok(if has_cases { cycles::by_case(compare_by(rule, &base, &head, policy)?.rows) } else { HashMap::new() })
 }
 
+/// In rounds, the rule itself asks whether one side met more of it than the other.
+fn busy_machine(base: &RunRecord, head: &RunRecord) -> Option<Warning> {
+    let [base, head] =
+        [base, head].map(|side| side.cases.iter().filter(|case| case.met_busy_machine()).count() as u32);
+    (base + head > 0).then_some(Warning::BusyMachine { base, head })
+}
+
 fn flag_the_impossible(decision: &mut RowDecision) {
     let Some(change) = &decision.change else { return };
     match decision.verdict {
@@ -314,7 +327,11 @@ fn side_summary(side: &SideInput) -> SideSummary {
         dirty: git.is_some_and(|git| git.dirty.any()),
         cases: record.cases.len() as u32,
         measured: record.cases.iter().filter(|case| case.outcome.is_measured()).count() as u32,
-        machine: machine(&record.manifest),
+        machine: record
+            .ingested
+            .as_deref()
+            .and_then(Ingested::machine)
+            .unwrap_or_else(|| machine(&record.manifest)),
     }
 }
 

@@ -230,7 +230,47 @@ pub enum Advice {
     /// Correct the figures, or choose a finer clock.
     #[display("correct what the benchmark sends, or choose a finer clock")]
     FinerClock {},
+    /// Give so many files of another program for each side.
+    #[display(
+        "give {files} files or more for each side: the files of a folder are its processes, `gbench-ci compare BASE/ HEAD/`"
+    )]
+    MoreFiles { files: u32 },
+    /// Let the program write its figures with more digits.
+    #[display("let the program write its figures with more digits, and compare its new files")]
+    WriteMoreDigits {},
+    /// Run the program again for both sides, in the same way.
+    #[display("run the program again for both sides with the same options, and compare its new files")]
+    RunProgramAgain {},
 }
+
+impl Advice {
+    /// For figures from files of other programs, which the gate does not start and no suite file declares: the same step if it
+    /// can be taken there, else another one.
+    pub(crate) fn for_files(self) -> Self {
+        match self {
+            Advice::MeasureProcesses { better: files, .. }
+            | Advice::MoreProcesses { processes: files }
+            | Advice::MoreProcessesOrDigits { processes: files } => Advice::MoreFiles { files },
+            Advice::MoreProcessesOrMargin {} | Advice::SeveralProcessesOrHistory {} => {
+                Advice::MoreFiles { files: USUAL_FILES }
+            }
+            Advice::DeclareExact {} | Advice::DeclareCounted {} => Advice::WriteMoreDigits {},
+            Advice::MeasureAnewOrDeclareExact {} => Advice::MeasureAnew {},
+            Advice::ReadLogs {}
+            | Advice::SendSamples {}
+            | Advice::SendMetric {}
+            | Advice::SendOneUnit {}
+            | Advice::CorrectFigures {}
+            | Advice::FinerClock {}
+            | Advice::MeasureAlike {}
+            | Advice::SameSettings {} => Advice::RunProgramAgain {},
+            other => other,
+        }
+    }
+}
+
+/// Files of a side that show how much its figures vary.
+const USUAL_FILES: u32 = 5;
 
 fn in_machines(differences: u32) -> &'static str {
     match differences {

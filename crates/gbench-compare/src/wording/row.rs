@@ -30,6 +30,12 @@ impl Row {
         (self.why, self.advice) = (why, next);
     }
 
+    /// Replaces advice that cannot be followed with files of other programs.
+    pub(crate) fn advise_for_files(&mut self) {
+        self.advice = self.advice.take().map(Advice::for_files);
+        self.next = self.advice.as_ref().map(ToString::to_string).unwrap_or_default();
+    }
+
     /// Appends to the reason the remarks that do not decide the row. `code`: that of its case.
     pub(crate) fn tell(&mut self, held_clocks: Option<&SlowedClocks>, code: Option<&CaseCode>) {
         let mut text = std::mem::take(&mut self.reason);

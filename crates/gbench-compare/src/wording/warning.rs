@@ -98,6 +98,13 @@ pub enum Warning {
         held_down(reasons, *base_processes, *head_processes)
     )]
     ClocksHeldDown { reasons: Vec<HeldDown>, base_processes: u32, head_processes: u32 },
+    /// Other programs kept the machine busy while cases of records were measured.
+    #[display(
+        "other programs left less than one core to {base} of base and {head} of head while they were measured: measure that \
+         side again on an idle machine",
+        base = cases_of(*base), head = cases_of(*head)
+    )]
+    BusyMachine { base: u32, head: u32 },
     /// The clocks of a GPU on which kernels were measured were not locked.
     #[display("a GPU's clocks were not locked on {}: a time may change with them", sides(*base, *head))]
     ClocksUnlocked { base: bool, head: bool },

@@ -15,7 +15,7 @@ use git2::{ErrorCode, ObjectType, Repository, Status, StatusOptions};
 use gbench_model::{DirtyFacts, GitFacts, Probe};
 
 /// The facts of the repository that contains `folder`. Having no repository is not an error.
-pub(super) fn git(folder: &Path) -> Probe<GitFacts> {
+pub fn git(folder: &Path) -> Probe<GitFacts> {
     let repository = match open_repository(folder) {
         Ok(repository) => repository,
         Err(error) if error.code() == ErrorCode::NotFound => {

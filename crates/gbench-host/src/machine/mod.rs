@@ -32,7 +32,7 @@ pub use clock_guard::{CLOCKS_ARGUMENT, main as guard_clocks};
 pub use clock_lock::{ClockLock, ClockRequest, ClocksGivenBack};
 pub use conditions::HostConditions;
 pub use diff::{ManifestChange, diff, flat};
-pub use git::{ignored_by_git, open_repository};
+pub use git::{git as git_facts, ignored_by_git, open_repository};
 pub use nvml::{ClocksNow, clocks};
 pub use readings::{LockReading, Readings, TempFolder, TimingNoise, readings};
 pub use telemetry::{MachineSampler, Timeline};

@@ -15,7 +15,8 @@ use super::home;
 use super::link::RootKind;
 use super::revision::{self, Revision};
 use crate::store::journal::create_ignored_dir;
-use gbench_model::{Exit, Fault, KERNEL_CACHES, Result, Sandbox, Side};
+use gbench_host::machine::git_facts;
+use gbench_model::{Exit, Fault, GitFacts, KERNEL_CACHES, Probe, Result, Sandbox, Side};
 
 /// A prepared tree. While it exists, no other gate can prepare the same one.
 #[derive(Debug)]
@@ -25,6 +26,8 @@ pub struct Tree {
     cache: PathBuf,
     /// The user's checkout; a bare repository has none.
     checkout: Option<PathBuf>,
+    /// As it was prepared: a build may leave files that git does not ignore.
+    git: Probe<GitFacts>,
     _lock: TreeLock,
 }
 
@@ -90,7 +93,8 @@ impl Tree {
         home::make_folders(&cache, &KERNEL_CACHES).map_err(fault)?;
         let checkout = origin.workdir().map(Path::to_owned);
         let origin = (origin.path().to_owned(), commit);
-        Ok(Self { root, origin, cache, checkout, _lock: lock })
+        let git = git_facts(&root);
+        Ok(Self { root, origin, cache, checkout, git, _lock: lock })
     }
 
     /// A tracked file or folder that has lost its read, enter or execute permission, or belongs to another user. No sandbox
@@ -134,6 +138,11 @@ impl Tree {
 
     pub fn root(&self) -> &Path {
         &self.root
+    }
+
+    /// The facts of its repository before anything was built or listed in it.
+    pub fn git(&self) -> &Probe<GitFacts> {
+        &self.git
     }
 
     pub fn checkout(&self) -> Option<&Path> {

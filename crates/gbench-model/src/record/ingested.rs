@@ -7,6 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
+use super::facts::{HOST, names_card};
+
 /// Where the figures of a record come from that no process of this gate gave.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
@@ -19,6 +21,16 @@ pub struct Ingested {
     /// Facts about the machine and the software in the files; values that differ from file to file are joined by ` | `.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub facts: BTreeMap<String, String>,
+}
+
+impl Ingested {
+    /// Its cards, its processor and its host, as the files name them; `None` if they name none.
+    pub fn machine(&self) -> Option<String> {
+        let cards = self.facts.iter().filter(|(name, _)| names_card(name));
+        let host = ["cpu_model", HOST].into_iter().filter_map(|name| self.facts.get_key_value(name));
+        let parts: Vec<&str> = cards.chain(host).map(|(_, text)| text.as_str()).collect();
+        (!parts.is_empty()).then(|| parts.join(", "))
+    }
 }
 
 /// One file.

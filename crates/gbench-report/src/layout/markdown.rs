@@ -2,8 +2,28 @@
 
 use super::escape::{markdown as prose, markdown_block, markdown_code as code, visible};
 use super::width::cut_middle;
+use gbench_model::MAX_COMMENT;
 
 const LONGEST_KERNEL: usize = 120;
+
+/// The limit of a page in bytes unless everything is requested, so that it fits into a comment.
+const MAX_PAGE: usize = MAX_COMMENT - 536;
+
+/// Rows of a table in a page that is too long with all of them.
+const ROWS_OF_LONG: usize = 256;
+
+/// A page whose tables are cut as far as its limit requires: `page` gets the most rows of a table. `most`: at first; `all`:
+/// nothing is cut.
+pub(crate) fn fitted(all: bool, most: usize, page: impl Fn(usize) -> String) -> String {
+    let mut limit = if all { usize::MAX } else { most };
+    loop {
+        let page = page(limit);
+        if all || page.len() <= MAX_PAGE || limit == 1 {
+            return page;
+        }
+        limit = (limit / 2).min(ROWS_OF_LONG);
+    }
+}
 
 /// How names and prose are written in a page of Markdown: whole, or cut if space is limited.
 pub(crate) struct MarkdownStyle<'f> {

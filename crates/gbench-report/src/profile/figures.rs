@@ -58,9 +58,10 @@ pub(crate) fn not_taken(profile: &Profile) -> Option<String> {
     }
 }
 
-/// The program that opens its reports.
-pub(crate) fn opened_with(profiler: Profiler) -> &'static str {
+/// The program that opens one of its reports.
+pub(crate) fn opened_with(profiler: Profiler, report: &str) -> &'static str {
     match profiler {
+        _ if report.ends_with(".txt") => "a text editor",
         Profiler::Nsys => "nsys-ui",
         Profiler::Ncu => "ncu-ui",
         Profiler::Torch => "ui.perfetto.dev, or chrome://tracing",

@@ -58,7 +58,8 @@ impl<'a> RunProfiles<'a> {
                 page.note("", &format!("and {} more, in the record", profile.kernels.len() - limit));
             }
             for report in &profile.reports {
-                page.note("open", &format!("{} with {}", place(report), opened_with(profile.profiler)));
+                let with = opened_with(profile.profiler, report);
+                page.note("open", &format!("{} with {with}", place(report)));
             }
         }
     }
@@ -86,7 +87,7 @@ impl<'a> RunProfiles<'a> {
                 text += "\n";
             }
             for report in &profile.reports {
-                let with = opened_with(profile.profiler);
+                let with = opened_with(profile.profiler, report);
                 text += &format!("- Open {} with {}.\n", code(report), prose(with));
             }
             text

@@ -3,6 +3,7 @@
 use super::figures::{by, named, not_taken, opened_with, unit, value};
 use crate::layout::case_names::CaseNames;
 use crate::layout::emphasis::Emphasis;
+use crate::layout::grouped::together;
 use crate::layout::markdown::{MarkdownStyle, details, stacked, table};
 use crate::layout::number;
 use crate::layout::terminal::TerminalLayout;
@@ -98,17 +99,15 @@ impl CaseView<'_> {
                 notes.extend(head.map(|why| ("head", why)));
             }
         }
-        let reports: Vec<String> = self
-            .sides()
-            .into_iter()
-            .flat_map(|(side, profile)| {
-                profile.reports.iter().map(move |report| format!("`{side}/{report}`"))
-            })
-            .collect();
-        if !reports.is_empty() {
-            let with = opened_with(self.profiled.head.profiler);
-            notes.push(("open", format!("{} with {with}", reports.join(" and "))));
-        }
+        let reports = self.sides().into_iter().flat_map(|(side, profile)| {
+            let opened = |report: &String| {
+                (opened_with(self.profiled.head.profiler, report), format!("`{side}/{report}`"))
+            };
+            profile.reports.iter().map(opened).collect::<Vec<_>>()
+        });
+        let opened = together(reports).into_iter();
+        notes
+            .extend(opened.map(|(with, reports)| ("open", format!("{} with {with}", reports.join(" and ")))));
         notes
     }
 

@@ -9,7 +9,7 @@ use super::view::ranking::Problem;
 use super::view::run::{RunView, UnmeasuredCases};
 use crate::layout::escape::{markdown as prose, markdown_code as code};
 use crate::layout::grouped::{MAX_NAMED, named};
-use crate::layout::markdown::{bullets, command, facts, fold, part, table};
+use crate::layout::markdown::{bullets, command, facts, fitted, fold, part, table};
 use crate::layout::table::ReportTable;
 use crate::profile::kernels::RunProfiles;
 use gbench_model::text::{capitalized, count};
@@ -22,35 +22,43 @@ const MAX_PROBLEMS: usize = 20;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PageExtent {
     Cut,
-    /// The judged metrics of every case, and shared facts once.
+    /// The judged metrics of every case as far as the page's limit allows, and shared facts once.
     Kept,
     All,
 }
 
 pub(super) fn text(view: &RunView, extent: PageExtent) -> String {
+    let most = if extent == PageExtent::Cut { MAX_ROWS } else { usize::MAX };
+    fitted(extent == PageExtent::All, most, |limit| cut_to(view, extent, limit))
+}
+
+/// `limit`: the most rows of a table.
+fn cut_to(view: &RunView, extent: PageExtent, limit: usize) -> String {
     let all = extent == PageExtent::All;
     let (word, emphasis) = view.status().shown();
-    let [max_rows, max_problems] =
-        [MAX_ROWS, MAX_PROBLEMS].map(|max| if extent == PageExtent::Cut { max } else { usize::MAX });
+    let max_problems = if extent == PageExtent::Cut { limit.min(MAX_PROBLEMS) } else { limit };
     let max_named = if all { usize::MAX } else { MAX_NAMED };
     let sentence = prose(&capitalized(&view.sentence()));
     let mut page = format!("## {} {word}\n\n**{sentence}.**\n\n", emphasis.look().sign);
     page += &format!("{}\n", facts(&view.context(), prose));
-    part(&mut page, "Not measured", &troubles(view, max_named));
+    part(&mut page, "Not measured", &troubles(view, max_named, limit));
     let (lines, left_out) = view.shown_lines(all);
     let left_out = view.left_out(left_out).map_or(String::new(), |text| format!("\n{text}\n"));
-    part(&mut page, "Measured", &(metrics(&lines, max_rows) + &left_out));
-    for table in &view.tables {
-        part(&mut page, &prose(&table.title), &body(table, max_rows));
+    part(&mut page, "Measured", &(metrics(&lines, limit) + &left_out));
+    for table in view.tables.iter().take(limit) {
+        part(&mut page, &prose(&table.title), &body(table, limit));
     }
-    part(&mut page, "Ranking", &ranking(view, max_problems));
+    page += &rest(view.tables.len(), limit, "table", "JSON document");
+    part(&mut page, "Ranking", &ranking(view, max_problems, limit));
     let finding = |it: &RunFinding| format!("- {}. **Next:** {}.\n", prose(&it.fact), prose(&it.next));
     let findings: String = view.findings.iter().map(finding).collect();
     part(&mut page, "To know before trusting these figures", &findings);
-    part(&mut page, "Warnings", &bullets(&view.warnings(max_named)));
-    fold(&mut page, "Resources", &resources(view, max_rows));
+    let warnings = view.warnings(max_named);
+    let told = bullets(&warnings[..warnings.len().min(limit)]);
+    part(&mut page, "Warnings", &(told + &rest(warnings.len(), limit, "warning", "JSON document")));
+    fold(&mut page, "Resources", &resources(view, limit));
     if let Some(table) = &view.telemetry {
-        fold(&mut page, &table.title, &body(table, max_rows));
+        fold(&mut page, &table.title, &body(table, limit));
     }
     fold(&mut page, "Profiles", &RunProfiles::of(view.record).markdown());
     fold(&mut page, "Environment", &facts(&environment(view.record), prose));
@@ -61,7 +69,7 @@ pub(super) fn text(view: &RunView, extent: PageExtent) -> String {
 }
 
 /// The cases that did not end well, as a table; empty if there are none.
-fn troubles(view: &RunView, max_named: usize) -> String {
+fn troubles(view: &RunView, max_named: usize, limit: usize) -> String {
     let row = |UnmeasuredCases { outcome, names, trace }: &UnmeasuredCases| {
         let trace = trace.as_ref().map_or(String::new(), |trace| format!("; trace: {}", prose(trace)));
         let codes: Vec<String> = names.iter().map(|name| code(name)).collect();
@@ -76,7 +84,8 @@ fn troubles(view: &RunView, max_named: usize) -> String {
     if troubles.is_empty() {
         return String::new();
     }
-    table("| case | outcome | why | next |\n|:--|:--|:--|:--|", troubles.iter().map(row))
+    table("| case | outcome | why | next |\n|:--|:--|:--|:--|", troubles.iter().take(limit).map(row))
+        + &rest(troubles.len(), limit, "reason", "JSON document")
 }
 
 fn body(table: &ReportTable, limit: usize) -> String {
@@ -102,9 +111,9 @@ fn metrics(lines: &[&MetricView], limit: usize) -> String {
         + "\nMedian over processes, spread between processes, processes × samples of each.\n"
 }
 
-fn ranking(view: &RunView, limit: usize) -> String {
+fn ranking(view: &RunView, max_problems: usize, limit: usize) -> String {
     let problem = |problem: &Problem| {
-        let rows = problem.entries.iter().map(|entry| {
+        let rows = problem.entries.iter().take(limit).map(|entry| {
             let line = &view.lines[entry.line];
             let place = match &line.place {
                 Some(place) if place.rank == 1 => format!("**{}**", place.text()),
@@ -113,10 +122,11 @@ fn ranking(view: &RunView, limit: usize) -> String {
             [code(&entry.name), prose(&line.median), line.spread_text(), place]
         });
         let answers = table("| case | median | spread | vs best |\n|:--|--:|--:|:--|", rows);
-        format!("**{}**\n\n{answers}\n{}.\n", prose(&problem.title), prose(&problem.conclusion))
+        let more = rest(problem.entries.len(), limit, "answer", "CSV table");
+        format!("**{}**\n\n{answers}{more}\n{}.\n", prose(&problem.title), prose(&problem.conclusion))
     };
-    let problems: Vec<String> = view.problems.iter().take(limit).map(problem).collect();
-    problems.join("\n") + &rest(view.problems.len(), limit, "problem", "CSV table")
+    let problems: Vec<String> = view.problems.iter().take(max_problems).map(problem).collect();
+    problems.join("\n") + &rest(view.problems.len(), max_problems, "problem", "CSV table")
 }
 
 fn resources(view: &RunView, limit: usize) -> String {

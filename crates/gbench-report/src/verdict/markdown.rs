@@ -15,29 +15,12 @@ use crate::layout::number;
 use crate::profile::moved;
 use crate::sweep::SweepTables;
 use gbench_compare::{Conclusion, Difference, Verdict};
-use gbench_model::MAX_COMMENT;
 use gbench_model::text::{capitalized, count};
 
 /// Rows of one table if the page is short enough; the others are counted.
-const MAX_ROWS: usize = 60;
+pub(super) const MAX_ROWS: usize = 60;
 
 pub(crate) const MAX_NAMED: usize = 10;
-
-/// The page's limit in bytes unless everything is requested, so that it fits into a comment.
-const MAX_PAGE: usize = MAX_COMMENT - 536;
-
-/// The report; unless `all` is requested, its tables are cut as far as the page's limit requires: `page` gets the most
-/// rows of a table.
-pub(super) fn fitted(all: bool, page: impl Fn(usize) -> String) -> String {
-    let mut limit = if all { usize::MAX } else { MAX_ROWS };
-    loop {
-        let page = page(limit);
-        if all || page.len() <= MAX_PAGE || limit == 1 {
-            return page;
-        }
-        limit /= 2;
-    }
-}
 
 pub(super) fn heading(conclusion: Conclusion) -> String {
     format!("{} {}", Emphasis::from(conclusion).look().sign, conclusion.into_str().to_uppercase())

@@ -14,7 +14,7 @@ use crate::layout::emphasis::Emphasis;
 use crate::layout::escape::{markdown as prose, markdown_code as code};
 use crate::layout::json;
 use crate::layout::junit as junit_document;
-use crate::layout::markdown::{bullets, part, table};
+use crate::layout::markdown::{bullets, fitted, part, table};
 use crate::layout::terminal::{Style, TerminalLayout};
 use gbench_compare::{Group, Merged, VerdictDocument};
 use gbench_model::text::{capitalized, count};
@@ -25,7 +25,7 @@ pub fn verdict(document: &VerdictDocument, options: &Options, out: &mut dyn io::
     match options.format {
         Format::Terminal => out.write_all(terminal::render(&view, options.style, options.all).as_bytes()),
         Format::Markdown => {
-            let page = markdown::fitted(options.all, |limit| markdown::text(&view, limit));
+            let page = fitted(options.all, markdown::MAX_ROWS, |limit| markdown::text(&view, limit));
             out.write_all(page.as_bytes())
         }
         Format::Json => json::render(document, out),
@@ -50,7 +50,7 @@ pub fn merged(merged: &Merged, options: &Options, out: &mut dyn io::Write) -> io
     match options.format {
         Format::Terminal => out.write_all(to_terminal(merged, &views, options.style, options.all).as_bytes()),
         Format::Markdown => {
-            let page = markdown::fitted(options.all, |limit| to_markdown(merged, &views, limit));
+            let page = fitted(options.all, markdown::MAX_ROWS, |limit| to_markdown(merged, &views, limit));
             out.write_all(page.as_bytes())
         }
         Format::Json => json::render(merged, out),

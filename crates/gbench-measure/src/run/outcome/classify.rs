@@ -350,7 +350,7 @@ fn bad_data(execution: &Execution, collected: &CollectedSamples, benchmark: &Ben
 /// Where to find more about an error that the program reported; only names what exists.
 fn after_error(execution: &Execution, error: &ReportedError) -> &'static str {
     match (execution.stderr.total(), &error.trace) {
-        (0, Some(_)) => "read its trace: the record has all of it",
+        (_, Some(_)) => "read its trace: the record has all of it",
         (0, None) => "run it by hand: it printed nothing to stderr",
         _ => "read its stderr in the run's logs",
     }

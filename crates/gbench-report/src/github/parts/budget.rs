@@ -59,11 +59,10 @@ impl ShortNames {
             }
         }
         let mut short = Self { columns, told_apart };
-        let shown = || long.iter().map(|name| short.short(name)).collect::<BTreeSet<String>>();
         // A form that distinguishes some names may make them equal to others.
-        if !short.told_apart.is_empty() && shown().len() < long.len() {
-            let names: Vec<&str> = short.told_apart.keys().map(String::as_str).collect();
-            short.told_apart = digested(&names, columns);
+        let shown: Vec<_> = long.iter().map(|name| (short.short(name), *name)).collect();
+        for (_, alike) in together(shown).into_iter().filter(|(_, alike)| alike.len() > 1) {
+            short.told_apart.extend(digested(&alike, columns));
         }
         short
     }
@@ -95,8 +94,8 @@ fn cut(name: &str, columns: usize) -> String {
     cut_middle(&visible(name), columns, "…")
 }
 
-/// Names whose cut forms are equal: shown with the part in which they differ, if that fits; else with a digest of the
-/// whole name at their end.
+/// Names whose cut forms are equal: shown with the part in which they differ, if that fits; else with the words in which
+/// they do.
 fn tell_apart(names: &[&str], columns: usize) -> HashMap<String, String> {
     let shown: Vec<Vec<char>> = names.iter().map(|name| visible(name).chars().collect()).collect();
     let first = &shown[0];
@@ -118,14 +117,86 @@ fn tell_apart(names: &[&str], columns: usize) -> HashMap<String, String> {
     let differing: Option<Vec<String>> = shown.iter().map(with_difference).collect();
     match differing.filter(apart) {
         Some(shown) => names.iter().map(|name| (*name).to_owned()).zip(shown).collect(),
-        None => digested(names, columns),
+        None => {
+            let words: Vec<Vec<&str>> = names.iter().map(|name| words(name)).collect();
+            let mut kept = vec![BTreeSet::new(); names.len()];
+            keep_differing(&words, (0..names.len()).collect(), 0, &mut kept);
+            let shown = words.iter().zip(&kept).map(|(words, kept)| with_words(words, kept, columns));
+            let shown = names.iter().zip(shown);
+            shown
+                .map(|(name, shown)| {
+                    ((*name).to_owned(), shown.unwrap_or_else(|| digested_one(name, columns)))
+                })
+                .collect()
+        }
     }
 }
 
+/// The words of a name, each with the separators behind it.
+fn words(name: &str) -> Vec<&str> {
+    let is_separator = |c: char| !c.is_alphanumeric() && c != '.';
+    let begins = |(at, c): &(usize, char)| {
+        let before = name[..*at].chars().next_back();
+        before.is_some_and(is_separator) && !is_separator(*c)
+    };
+    let mut ends: Vec<usize> = name.char_indices().filter(begins).map(|(at, _)| at).collect();
+    ends.push(name.len());
+    let mut from = 0;
+    ends.into_iter().map(|end| &name[std::mem::replace(&mut from, end)..end]).collect()
+}
+
+/// For each name the places of the words that tell it from the others of `among`, which are equal before `from`.
+fn keep_differing(words: &[Vec<&str>], among: Vec<usize>, from: usize, kept: &mut [BTreeSet<usize>]) {
+    let word = |name: usize, at: usize| words[name].get(at);
+    let longest = among.iter().map(|name| words[*name].len()).max().unwrap_or(0);
+    let differs = |at: &usize| among.iter().any(|name| word(*name, *at) != word(among[0], *at));
+    let Some(at) = (from..longest).find(differs) else { return };
+    among.iter().for_each(|name| _ = kept[*name].insert(at));
+    for (_, alike) in together(among.into_iter().map(|name| (word(name, at), name))) {
+        keep_differing(words, alike, at + 1, kept);
+    }
+}
+
+/// A name with these of its words, and as many others as fit: the first one, which identifies the benchmark, those before the
+/// differing ones, such as the name of a parameter, then those at the end. `None` if the words alone do not fit.
+fn with_words(words: &[&str], differing: &BTreeSet<usize>, columns: usize) -> Option<String> {
+    let shown = |kept: &BTreeSet<usize>| {
+        let mut text = String::new();
+        let mut next = 0;
+        for at in kept.iter().copied().filter(|at| *at < words.len()) {
+            text += if at > next { "…" } else { "" };
+            text += &visible(words[at]);
+            next = at + 1;
+        }
+        text + if next < words.len() { "…" } else { "" }
+    };
+    let fits = |kept: &BTreeSet<usize>| width(&shown(kept)) <= columns;
+    let mut kept = differing.clone();
+    if !fits(&kept) {
+        return None;
+    }
+    let before = differing.iter().filter_map(|at| at.checked_sub(1));
+    let mut add = |at: usize| {
+        let more = kept.iter().copied().chain([at]).collect();
+        let does_fit = fits(&more);
+        if does_fit {
+            kept = more;
+        }
+        does_fit
+    };
+    std::iter::once(0).chain(before).for_each(|at| _ = add(at));
+    let _ = (0..words.len()).rev().try_for_each(|at| add(at).then_some(()));
+    Some(shown(&kept))
+}
+
+/// A digest of the whole name at the end of each.
 fn digested(names: &[&str], columns: usize) -> HashMap<String, String> {
-    let digest = |name: &str| sha256_hex(name.as_bytes()).chars().take(8).collect::<String>();
-    let room = columns.saturating_sub(9);
-    names.iter().map(|name| ((*name).to_owned(), format!("{}~{}", cut(name, room), digest(name)))).collect()
+    names.iter().map(|name| ((*name).to_owned(), digested_one(name, columns))).collect()
+}
+
+fn digested_one(name: &str, columns: usize) -> String {
+    let digest: String = sha256_hex(name.as_bytes()).chars().take(8).collect();
+    format!("{}~{digest}", cut(name, columns.saturating_sub(9)))
 }
 
 /// Plain text in one line of at most `bytes` bytes.
@@ -216,6 +287,23 @@ mod tests {
             let seventh = short.short(&names[7]);
             assert!(seventh.contains('7') && seventh.starts_with("kern"), "{seventh}");
         }
+        // B27: in several distant words, some of which others share.
+        let wide = |m: usize, n: usize, dtype: &str| {
+            format!(
+                "suite/{}[backend=cublas, m={m}, n={n}, k=4096, layout=row_major, dtype={dtype}, epilogue={}]",
+                "g".repeat(30),
+                "relu".repeat(9)
+            )
+        };
+        let sizes = [1024, 2048, 4096];
+        let shapes = || sizes.iter().flat_map(|m| sizes.iter().map(move |n| (*m, *n)));
+        let names: Vec<String> =
+            shapes().flat_map(|(m, n)| ["fp16", "fp32"].map(|dtype| wide(m, n, dtype))).collect();
+        let short = ShortNames::new(names.iter().map(String::as_str), 40);
+        let shown: Vec<String> = names.iter().map(|name| short.short(name)).collect();
+        assert_eq!(shown.iter().collect::<BTreeSet<_>>().len(), names.len());
+        assert_eq!(shown[3], "suite/…m=1024, n=2048, …dtype=fp32, …", "{shown:?}");
+        assert!(shown.iter().all(|name| width(name) <= 40 && !name.contains('~')), "{shown:?}");
         // They differ in two distant places, more than fits.
         let two = |i| format!("s/{}{}{}{}{}", "a".repeat(30), i % 2, "b".repeat(90), i / 2, "c".repeat(60));
         let names: Vec<String> = (0..4).map(two).collect();

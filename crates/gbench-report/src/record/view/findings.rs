@@ -61,6 +61,12 @@ pub(crate) fn find(cases: &[(&CaseRecord, String)], lines: &[MetricView]) -> Vec
     let of_cases = [
         held_down(cases),
         about(
+            ["case was measured", "cases were measured"],
+            "while other programs left less than one core to at least half of its processes",
+            cases.iter().filter_map(|(case, name)| busy(case, name)).collect(),
+            "end what else runs there, and measure again before comparing; `baseline save` takes it with `--busy` alone",
+        ),
+        about(
             ["case takes", "cases take"],
             "longer to start than to measure, in the mean of its processes",
             cases.iter().filter_map(|(case, name)| slow_start(case, name)).collect(),
@@ -144,6 +150,13 @@ fn nothing_measured(cases: &[(&CaseRecord, String)]) -> Vec<RunFinding> {
 
 fn named(names: &[impl AsRef<str>]) -> String {
     grouped::named(names, MAX_NAMED)
+}
+
+/// `a (1.8 cores of others)`
+fn busy(case: &CaseRecord, name: &str) -> Option<String> {
+    let others = case.processes.iter().filter_map(|process| process.conditions.as_ref()?.other_cpu);
+    let cores = others.fold(0.0, f64::max);
+    case.met_busy_machine().then(|| format!("{name} (others used up to {cores:.1} cores)"))
 }
 
 fn held_down(cases: &[(&CaseRecord, String)]) -> Option<RunFinding> {

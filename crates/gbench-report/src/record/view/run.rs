@@ -15,8 +15,8 @@ use crate::layout::grouped::{counted, named, together};
 use crate::layout::table::ReportTable;
 use gbench_model::text::{count, short_commit};
 use gbench_model::{
-    CaseRecord, HOST, JOBS, Origin, Outcome, Probe, RecordState, ReportedError, RunRecord, format_duration,
-    names_card, shell_word,
+    CaseRecord, JOBS, Origin, Outcome, Probe, RecordState, ReportedError, RunRecord, format_duration,
+    shell_word,
 };
 
 /// The record, sorted for reading.
@@ -247,14 +247,7 @@ impl<'a> RunView<'a> {
 
     fn machine(&self) -> String {
         if let Some(ingested) = &self.record.ingested {
-            let cards = ingested.facts.iter().filter(|(name, _)| names_card(name));
-            let host = ["cpu_model", HOST].into_iter().filter_map(|name| ingested.facts.get_key_value(name));
-            let parts: Vec<&str> = cards.chain(host).map(|(_, text)| text.as_str()).collect();
-            return if parts.is_empty() {
-                "not known: the file does not say".into()
-            } else {
-                parts.join(", ")
-            };
+            return ingested.machine().unwrap_or_else(|| "not known: the file does not say".into());
         }
         let manifest = &self.record.manifest;
         let gpus = manifest.gpu.known().map_or(&[][..], |gpu| &gpu.devices);

@@ -34,10 +34,10 @@ _carried = []  # words for what a library of an earlier case of the same file wa
 
 
 class State:
-    """The process as it is now. `root`: the folder of what is the user's."""
+    """The process as it is now. `root`: the folder of what is the user's. `names`: of what was put back in modules of Python's."""
 
     def __init__(self, root="/"):
-        self.root, self.changed = root, False
+        self.root, self.changed, self.names = root, False, []
         self.modules, self.finders = dict(sys.modules), sys.meta_path[:]
         self.limits = _limits()
         self.start_method = _start_method()
@@ -56,6 +56,7 @@ class State:
         self.locale = _locale.setlocale(_locale.LC_ALL, None) if _locale else None
         libraries.keep("numpy")
         libraries.keep("torch")
+        libraries.keep_standard()
 
     def put_back(self, for_same_file=False):
         """Restores the state, and returns words for what could not be restored.
@@ -133,7 +134,8 @@ class State:
 
     def _functions(self):
         changed, left = libraries.put_back_functions(self.root)
-        self.changed = self.changed or changed
+        self.names = libraries.put_back_standard(self.root)
+        self.changed = self.changed or changed or bool(self.names)
         return left
 
     def _finders(self):

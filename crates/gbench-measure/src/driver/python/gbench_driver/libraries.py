@@ -1,13 +1,16 @@
-"""The global settings of numpy and torch: how they are when the library has just been imported, and how to get them back.
+"""The global settings of numpy and torch, and the names of their modules and of Python's own: how they are when the module has
+just been imported, and how to get them back.
 
 They are kept when the import is over and before the code that imported goes on; later it would not be known what a benchmark has
 changed. One that turns on TF32 for itself would otherwise make the case behind it faster and less exact.
 """
 import os
 import sys
+from itertools import islice
 
 from .loading import is_users
 
+FOLDER = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 SMALLEST = sys.float_info.min  # of those that are not denormal
 
 # Of torch: how a setting is read and how it is set.
@@ -28,10 +31,14 @@ FLAGS = (
     "backends.cuda.matmul.allow_bf16_reduced_precision_reduction", "backends.mkldnn.enabled", "backends.mkldnn.allow_tf32",
 )
 NAMESPACES = {"numpy": ("numpy",), "torch": ("torch", "torch.nn.functional")}
+# Of the standard library, by their names; the interpreter itself adds to the module `sys`.
+STANDARD = frozenset(getattr(sys, "stdlib_module_names", ())) - {"sys"}
+DATA = (type(None), bool, int, float, complex, str, bytes, list, tuple, dict, set, frozenset)
 
 environments = {}  # by library: the variables when its import began
 _kept = {}
-_namespaces = {}  # by module: all of its names, and what can be called
+_namespaces = {}  # by module of a library: all of its names, and what can be called
+_standard = {}  # by module of the standard library: the module itself, the number of its names, and what can be called
 
 
 def keep(name):
@@ -47,6 +54,44 @@ def keep(name):
         for space in NAMESPACES[name]:
             names = vars(sys.modules.get(space, object))
             _namespaces[space] = set(names), {attribute: value for attribute, value in names.items() if callable(value)}
+
+
+def keep_standard(name=None):
+    """Remembers the names of a module of the standard library, or of all that are loaded, once."""
+    for name in [name] if name else [name for name in sys.modules if name in STANDARD and name not in _standard]:
+        module = sys.modules.get(name)
+        if module is not None and not name.startswith("_") and _is_pythons(module):
+            names = vars(module)
+            functions = {attribute: value for attribute, value in names.items() if callable(value) and not attribute.startswith("_")}
+            _standard[name] = module, len(names), functions
+
+
+def _is_pythons(module):
+    file = getattr(module, "__file__", None)
+    return file is None or file.startswith(FOLDER) and "-packages" + os.sep not in file
+
+
+def put_back_standard(root):
+    """Restores what a file below `root` has replaced in modules of the standard library, and takes out what was added: another case
+    would see it. Returns their names. What another library has replaced stays: it stays loaded, and needs it.
+    """
+    found = []
+    for name, (module, size, functions) in _standard.items():
+        now = vars(module)
+        for attribute, original in functions.items():
+            value = now.get(attribute)
+            if value is not original and (isinstance(value, DATA) or _is_from(value, root)):
+                setattr(module, attribute, original)
+                found.append("%s.%s" % (name, attribute))
+        # New names are behind the others.
+        for attribute in list(islice(now, size, None)):
+            value = now[attribute]
+            if not attribute.startswith("_") and attribute not in functions and (
+                    type(value) in DATA or getattr(value, "__module__", None) == "builtins" or _is_from(value, root)
+                    or _is_from(type(value), root)):
+                delattr(module, attribute)
+                found.append("%s.%s" % (name, attribute))
+    return found
 
 
 def put_back_functions(root):

@@ -75,6 +75,8 @@ def run_case(request, case, place, channel, seeds, cache, following):
     notes = run.outcome.notes()
     if remains:
         notes["leaves"] = remains
+    if state.names:
+        notes["put_back"] = state.names
     notes.update(seeds.notes())
     run.notes(notes)
     if same and not state.changed:

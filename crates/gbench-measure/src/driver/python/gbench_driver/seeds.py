@@ -29,7 +29,7 @@ class Seeds:
         sys.meta_path.insert(0, self)
 
     def find_spec(self, name, path=None, target=None):
-        if name not in WATCHED or name in self.asked:
+        if name not in WATCHED and name not in libraries.STANDARD or name in self.asked:
             return None
         self.asked.add(name)
         try:
@@ -38,7 +38,7 @@ class Seeds:
         finally:
             self.asked.discard(name)
         if spec is not None and spec.loader is not None:
-            if name != "random":  # reads none
+            if name not in libraries.STANDARD:  # those read none
                 libraries.environments[name] = dict(os.environ)
             self._watch(name, spec.loader)
         return spec
@@ -69,6 +69,8 @@ class Seeds:
             gpu.keep(module)
             self._make_deterministic(module)
         libraries.keep(name)
+        if name in libraries.STANDARD:
+            libraries.keep_standard(name)
         if name in SEEDED:
             self._seed(name)
 

@@ -1,4 +1,5 @@
 """What one case changes must not reach the next one of the process: it is put back, or the process ends."""
+import sys
 import unittest
 
 from .support import DriverTest, drive, pair, written
@@ -44,6 +45,22 @@ class Neighbours(DriverTest):
                        "multiprocessing.get_start_method() == 'spawn' and os.environ['OF_MINE'] == '1'")
         told = self.behind(text, "", same=True)
         self.assertEqual([told.values("seen", case) for case in (0, 1)], [[1], [1]])
+
+    @unittest.skipUnless(hasattr(sys, "stdlib_module_names"), "this Python does not say which modules are its own")
+    def test_b25_what_a_case_adds_to_or_replaces_in_modules_of_python_is_put_back_and_named(self):
+        for module in ("random", "statistics", "os"):
+            self.put_back("import %s\n%s.POISON = 1" % (module, module), "import " + module, "not hasattr(%s, 'POISON')" % module)
+        self.put_back("import math\nmath.sqrt = lambda x: 4", "import math", "math.sqrt(1) == 1")
+        self.put_back("import random\nrandom.random = lambda: 4", "import random", "random.random() < 1")
+        self.put_back("import random\nclass Mine: pass\nrandom.mine = Mine()", "import random", "not hasattr(random, 'mine')")
+        told = self.behind(change("import random\nrandom.POISON = random.randrange = 1"), PLAIN)
+        self.assertEqual(sorted(told.notes(0)["put_back"]), ["random.POISON", "random.randrange"])
+        # A module that adds to another one when it is imported does so for each case of its file.
+        text = SEES % ("import random\nassert not hasattr(random, 'POISON')\nrandom.POISON = 1", "random.POISON")
+        self.assertEqual(self.behind(text, "", same=True).values("seen"), [1, 1])
+        # What Python adds itself stays.
+        told = self.behind(change("import multiprocessing.pool, concurrent.futures, importlib.resources, xml.dom"), PLAIN)
+        self.assertNotIn("put_back", told.notes(0))
 
     def test_limits_of_resources_are_put_back(self):
         lines = "import resource\nresource.setrlimit(resource.RLIMIT_NOFILE, (20, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))"
