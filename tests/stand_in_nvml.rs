@@ -89,7 +89,7 @@ fn each_function_of_the_stand_in_has_the_type_that_nvml_h_gives_it() {
     assert_eq!(found, exported.lines().filter(|line| line.contains(" T nvml")).count(), "{exported}");
 
     let folder = crate::support::tempdir().unwrap();
-    for name in ["card.rs", "clocks.rs", "profiles.rs", "settings.rs"] {
+    for name in ["card.rs", "clocks.rs", "profiles.rs", "settings.rs", "slices.rs"] {
         std::fs::copy(fake_nvml::source(name), folder.path().join(name)).unwrap();
     }
     let root = folder.path().join("nvml.rs");

@@ -171,6 +171,15 @@ pub unsafe extern "C" fn nvmlDeviceGetHandleByUUID(wanted: *const c_char, target
     }
 }
 
+#[cfg(not(old_driver))]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nvmlDeviceGetDeviceHandleFromMigDeviceHandle(
+    slice: Device,
+    target: *mut Device,
+) -> Code {
+    unsafe { answer(target, slices::card_of(slice), |card| card as Device) }
+}
+
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nvmlDeviceGetIndex(device: Device, target: *mut c_uint) -> Code {
     unsafe { answer(target, asked(device).map(|()| device as u64 - 1), |value| value as c_uint) }

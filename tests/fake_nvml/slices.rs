@@ -1,10 +1,8 @@
 //! The slices of a card with `mig=1`: two, each with a handle and a UUID that no card has. NVML answers little for the handle of a
 //! slice, and here nothing but its card.
 
-use std::ffi::c_uint;
-
 use crate::card::{self, asked, started};
-use crate::{Code, Device, INVALID_ARGUMENT, answer, settings};
+use crate::{Code, Device, INVALID_ARGUMENT, settings};
 
 const SLICES: usize = 2;
 /// Handles of slices lie above those of cards.
@@ -27,14 +25,9 @@ pub fn by_uuid(wanted: &str) -> Option<Device> {
     all.find(|(device, slice)| uuid(*device, *slice) == wanted).map(|(device, slice)| slice * STEP + device)
 }
 
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn nvmlDeviceGetDeviceHandleFromMigDeviceHandle(slice: Device, target: *mut Device) -> Code {
-    let card = (slice >= STEP).then_some(slice % STEP).ok_or(INVALID_ARGUMENT);
-    let found = started().and(card).and_then(|card| asked(card).map(|()| card as u64));
-    unsafe { answer(target, found, |value| value as Device) }
-}
-
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn nvmlDeviceIsMigDeviceHandle(handle: Device, target: *mut c_uint) -> Code {
-    unsafe { answer(target, started().map(|()| u64::from(handle >= STEP)), |value| value as c_uint) }
+/// The card of a slice; an error for the handle of a card.
+pub fn card_of(slice: Device) -> Result<u64, Code> {
+    started()?;
+    let card = if slice >= STEP { slice % STEP } else { return Err(INVALID_ARGUMENT) };
+    asked(card).map(|()| card as u64)
 }

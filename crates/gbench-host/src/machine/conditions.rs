@@ -25,7 +25,7 @@ const MIN_WALL: f64 = 0.05;
 /// A process that had less than this much of a processor had too little. It is below one because ticks and the gate's
 /// own work account for a quarter.
 const MIN_LEFT: f64 = 0.75;
-/// NVML's name of a slowdown by the card itself; its cause has a name of its own.
+/// NVML's name of a slowdown by the card itself; its cause has a separate name.
 const HW_SLOWDOWN: &str = "hw_slowdown";
 /// Throttling for a smaller share of the process's time is ignored.
 const MIN_HELD: f64 = 0.01;

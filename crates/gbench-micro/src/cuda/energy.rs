@@ -1,5 +1,5 @@
-//! The energy of a call, from a stretch of its own: calls back to back, with no flush, no blocked device and no looks in between.
-//! The mean power of the measured window would be that of its gaps and flushes, too.
+//! The energy of a call, from a separate stretch: calls back to back, with no flush and no blocked device in between. The mean
+//! power of the measured window would include its gaps and flushes.
 
 use std::time::{Duration, Instant};
 

@@ -33,7 +33,7 @@ pub(super) struct CaseRecorder {
     roles: BTreeMap<String, Role>,
     /// The outcome is known before the end: the case is not run, or not any further.
     aborted: bool,
-    /// Others kept a GPU busy before a process. Before later ones that cannot be told from the run's own work.
+    /// Others kept a GPU busy before a process. Before later ones their work looks like the run's own.
     restless: bool,
     jobs: Option<Shown>,
 }
