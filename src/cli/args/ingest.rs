@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::words::words;
 use crate::adapters::formats::{Described, DescribedMetric, Repeats, RowLayout};
 use crate::app::ingest::{AUTO, IngestOptions, named};
 use crate::model::{Better, Fault, Result};
@@ -34,7 +35,7 @@ pub(crate) struct IngestArgs {
     #[arg(id = "where", long = "where", value_name = "FIELD=VALUE", requires = "metric")]
     conditions: Vec<String>,
     /// What several rows of one case in a file are, for tools that append to their file
-    #[arg(long, value_enum, value_name = "MEANING", default_value = "refuse")]
+    #[arg(long, value_parser = words::<Repeats>(), value_name = "MEANING", default_value = "refuse")]
     repeats: Repeats,
 }
 
