@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::adapters::formats::{Described, DescribedMetric, Repeats, RowLayout};
 use crate::app::ingest::{AUTO, IngestOptions, named};
+use crate::cli::args::words::words;
 use crate::model::{Better, Fault, Result};
 
 /// Facts that files of other programs leave open.
@@ -34,7 +35,7 @@ pub(crate) struct IngestArgs {
     #[arg(id = "where", long = "where", value_name = "FIELD=VALUE", requires = "metric")]
     conditions: Vec<String>,
     /// What several rows of one case in a file are, for tools that append to their file
-    #[arg(long, value_enum, value_name = "MEANING", default_value = "refuse")]
+    #[arg(long, value_name = "MEANING", default_value = "refuse", value_parser = words::<Repeats>())]
     repeats: Repeats,
 }
 

@@ -85,12 +85,8 @@ impl ValueEnum for DatedBy {
     }
 }
 
-impl ValueEnum for Repeats {
-    fn value_variants<'a>() -> &'a [Self] {
-        Self::VARIANTS
-    }
-
-    fn to_possible_value(&self) -> Option<PossibleValue> {
+impl Worded for Repeats {
+    fn value(self) -> PossibleValue {
         let help = match self {
             Self::Refuse => "Refuse the file",
             Self::Samples => "Samples of one process",
@@ -98,7 +94,7 @@ impl ValueEnum for Repeats {
                 "Each is a process: the first rows of all cases are one, the second rows the next"
             }
         };
-        Some(PossibleValue::new(self.into_str()).help(help))
+        PossibleValue::new(self.into_str()).help(help)
     }
 }
 
