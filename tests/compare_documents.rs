@@ -5,7 +5,6 @@
 
 use std::collections::BTreeMap;
 
-
 use gbench_ci::compare::*;
 use gbench_ci::model::*;
 
