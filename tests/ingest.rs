@@ -84,6 +84,9 @@ fn g3_five_files_a_side_find_the_one_size_that_is_slower_and_no_other() {
     );
     let one = verdict(folder.path(), "base/0.log same/0.log", 3);
     assert!(one.rows.iter().all(|row| row.verdict == Verdict::Inconclusive), "one file is never green");
+    // B19: what can be done with files.
+    let can_be_done = |row: &gbench_ci::compare::Row| row.next.contains("give 5 files or more for each side");
+    assert!(one.rows.iter().all(can_be_done), "{:?}", one.rows[0].next);
     let stored = verdict(folder.path(), "base same --sessions 4", 3);
     assert!(stored.rows.iter().all(|row| row.verdict == Verdict::Inconclusive));
 }

@@ -159,7 +159,9 @@ pub(crate) fn measure(
     let begun = resumed.as_ref().map(|resumed| &resumed.comparison);
     let seed = begun.map(|begun| begun.seed).or(request.rounds.order_seed).unwrap_or_else(new_seed);
     let cases = common_cases(&base, &head);
-    let controls = choose_controls(&cases, max_controls(cases.len(), &gate), seed);
+    let kept = resumed.as_ref().filter(|_| request.rounds.controls.is_none());
+    let kept = kept.and_then(|resumed| resumed.controls(&cases));
+    let controls = kept.unwrap_or_else(|| choose_controls(&cases, max_controls(cases.len(), &gate), seed));
     let order = begun.map_or_else(|| RunOrder::from(seed), RunOrder::of);
     let plan = RoundsPlan::new(&base, &head, &controls, order);
     let rule = match shard {

@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::app::request::CommitsRequest;
 use crate::app::store::comparison::{StoredComparison, comparison_folder};
 use crate::model::text::short_commit;
-use crate::model::{BenchmarkId, Comparison, Fault, Params, Result, RunRecord, SandboxState};
+use crate::model::{BenchmarkId, CaseId, Comparison, Fault, Params, Result, RunRecord, SandboxState};
 use crate::store::{ComparisonFolder, begun_for_nothing, hold};
 use crate::suite::Suite;
 use crate::trees::{self, Range, Revision, Sides};
@@ -37,6 +37,15 @@ impl Resumed {
             }
             suite.benchmarks.retain(|benchmark| !benchmark.points.is_empty());
         }
+    }
+
+    /// Those of the cases that the comparison began to measure against themselves; `None` if it has no control.
+    pub(crate) fn controls(&self, cases: &[CaseId]) -> Option<Vec<CaseId>> {
+        let control = self.records.get(2)?;
+        let is_controlled = |id: &&CaseId| {
+            control.cases.iter().any(|case| case.id.benchmark == id.benchmark && case.id.params == id.params)
+        };
+        Some(cases.iter().filter(is_controlled).cloned().collect())
     }
 
     /// Refuses flags that would make it another comparison, rather than passing over them.

@@ -67,3 +67,14 @@ pub(crate) fn opened_with(profiler: Profiler, report: &str) -> &'static str {
         Profiler::Torch => "ui.perfetto.dev, or chrome://tracing",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn b19_a_table_of_text_is_not_opened_with_a_viewer_of_traces() {
+        assert!(opened_with(Profiler::Torch, "profiles/a_torch_trace.json").contains("perfetto"));
+        assert_eq!(opened_with(Profiler::Torch, "profiles/a_torch_table.txt"), "a text editor");
+    }
+}

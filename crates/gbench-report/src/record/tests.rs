@@ -7,7 +7,7 @@ use super::*;
 use crate::layout::terminal::Style;
 use crate::layout::width::width;
 use crate::test_support::{snapshot, without_formulas};
-use gbench_model::CaseRecord;
+use gbench_model::{CaseId, CaseRecord, Ingested};
 
 fn written(record: &RunRecord, format: Format, style: Style, all: bool) -> String {
     let mut out = Vec::new();
@@ -94,6 +94,39 @@ fn a_run_of_nothing_is_not_green() {
     let text = written(&case_tests::run("quiet\nset cases []"), Format::Junit, Style::PLAIN, false);
     let report = Report::deserialize_from_str(&text).unwrap();
     assert_eq!((report.tests, report.errors), (1, 1));
+}
+
+#[test]
+fn b19_figures_of_files_are_not_to_be_measured_with_more_processes() {
+    let record = named("mixed");
+    let files = Ingested { format: "nccl-tests".into(), files: Vec::new(), facts: Default::default() };
+    let ingested = RunRecord { ingested: Some(Box::new(files)), ..record.clone() };
+    let told = [record, ingested].map(|record| written(&record, Format::Markdown, Style::PLAIN, false));
+    let [of_run, of_files] = told.each_ref().map(|page| page.contains("--processes"));
+    assert!(of_run && !of_files && told[1].contains("give 5 files of it or more"), "{}", told[1]);
+}
+
+#[test]
+fn b27_the_pages_of_a_run_of_many_cases_fit_into_a_comment_and_count_what_they_cut() {
+    let mut record = named("quiet");
+    let case = record.cases[0].clone();
+    let long = "a_name_that_tells_what_is_measured_with_all_its_parameters".repeat(2);
+    record.cases = (0..800)
+        .map(|index| {
+            let benchmark = format!("suite/{long}_{index}").parse().unwrap();
+            let mut case = CaseRecord { id: CaseId { benchmark, ..case.id.clone() }, ..case.clone() };
+            case.warnings = vec![format!("a warning of case {index} alone: {long}")];
+            case
+        })
+        .collect();
+    for page in [summary_page(&record), written(&record, Format::Markdown, Style::PLAIN, false)] {
+        assert!(page.len() < 65_000, "{}", page.len());
+        assert!(page.contains("metrics more, in the JSON document"), "{page}");
+        assert!(page.contains("warnings more, in the JSON document"), "{page}");
+    }
+    assert!(written(&record, Format::Markdown, Style::PLAIN, true).len() > 65_000, "all is all");
+    record.cases.truncate(30);
+    assert!(!summary_page(&record).contains(" more, in the JSON document"), "all of it fits");
 }
 
 #[test]

@@ -23,7 +23,14 @@ const MIN_STARTING: f64 = 1.0;
 
 /// Thresholds that noise hides in any case; noisy metrics, noisiest first; single processes, whose spread is unknown;
 /// single outliers; slow starts; leftover processes.
-pub(crate) fn find(cases: &[(&CaseRecord, String)], lines: &[MetricView]) -> Vec<RunFinding> {
+///
+/// `of_files`: they are figures of another program, which the gate does not start.
+pub(crate) fn find(cases: &[(&CaseRecord, String)], lines: &[MetricView], of_files: bool) -> Vec<RunFinding> {
+    let [about_so_many, several] = if of_files {
+        ["give about {} files of it", "give 5 files of it or more, one for each run of the program,"]
+    } else {
+        ["raise --processes to about {}", "use --processes 5 or more"]
+    };
     // A derived rate varies as its time does, and a metric that is never judged needs no processes.
     let lines = || lines.iter().filter(|line| !line.is_derived && line.is_judged());
     let mut noisy: Vec<Noise> = lines().filter_map(Noise::new).collect();
@@ -46,15 +53,15 @@ pub(crate) fn find(cases: &[(&CaseRecord, String)], lines: &[MetricView]) -> Vec
             "between processes by more than the change that matters",
             texts(helped),
             &format!(
-                "raise --processes to about {needed} to see such a change, or see `gbench-ci doctor` for what \
-                 disturbs this machine"
+                "{} to see such a change, or see `gbench-ci doctor` for what disturbs this machine",
+                about_so_many.replace("{}", &needed.to_string())
             ),
         ),
         about(
             ["metric", "metrics"],
             "measured by one process only, so that the spread is unknown",
             single,
-            "use --processes 5 or more before comparing",
+            &format!("{several} before comparing"),
         ),
         outliers(lines().filter_map(outlier).collect()),
     ];

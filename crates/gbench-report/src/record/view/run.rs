@@ -82,7 +82,7 @@ impl<'a> RunView<'a> {
             .flat_map(|(case, name)| case.metrics.iter().map(|metric| MetricView::new(case, metric, name)))
             .collect();
         let problems = ranking::rank(&mut lines);
-        let mut findings = findings::find(&cases, &lines);
+        let mut findings = findings::find(&cases, &lines, record.ingested.is_some());
         findings.extend(telemetry::findings(&cases));
         let telemetry = telemetry::table(&cases);
         let (resources, unknown_resources) = resources::find(&cases);

@@ -17,8 +17,8 @@ class Samples:
         self.sent = 0
         self.last = self.collected = originals.monotonic()
 
-    def add(self, value):
-        self.values.append(value)
+    def add(self, *values):
+        self.values.extend(values)
         now = originals.monotonic()
         if now - self.last > SENT:
             self.send_rest()

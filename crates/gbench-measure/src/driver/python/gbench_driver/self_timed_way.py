@@ -41,8 +41,7 @@ class SelfTimer:
         settings = self.settings
         begin = originals.monotonic()
         while True:
-            for value in times(self.call(), self.what):
-                samples.add(value)
+            samples.add(*times(self.call(), self.what))
             elapsed = originals.monotonic() - begin
             if settings.cold or (not settings.duration and len(samples.values) >= settings.iterations):
                 return
