@@ -202,6 +202,14 @@ const EXPECTED: [Expected; 24] = [
             })
         },
         policy: as_usual,
+        counts: [0, 0, 0, 0, 0, 0, 4],
+        conclusion: Conclusion::Pass,
+        exit: Exit::Pass,
+    },
+    Expected {
+        name: "unit_of_another_kind",
+        records: || head(|head| case_of(head, "kernels/gemm").metrics[0].unit = "B".into()),
+        policy: as_usual,
         counts: [0, 1, 0, 0, 0, 0, 3],
         conclusion: Conclusion::Failed,
         exit: Exit::Failed,
