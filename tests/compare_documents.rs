@@ -41,7 +41,7 @@ fn gpu_of(record: &mut RunRecord) -> &mut GpuFacts {
     }
 }
 
-const EXPECTED: [Expected; 24] = [
+const EXPECTED: [Expected; 25] = [
     Expected {
         name: "same",
         records: || (standard(1), standard(1)),
