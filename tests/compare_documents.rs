@@ -41,7 +41,7 @@ fn gpu_of(record: &mut RunRecord) -> &mut GpuFacts {
     }
 }
 
-const EXPECTED: [Expected; 24] = [
+const EXPECTED: [Expected; 25] = [
     Expected {
         name: "same",
         records: || (standard(1), standard(1)),
@@ -201,6 +201,14 @@ const EXPECTED: [Expected; 24] = [
                 case_of(head, "kernels/gemm").metrics[0].unit = "ms".into();
             })
         },
+        policy: as_usual,
+        counts: [0, 0, 0, 0, 0, 0, 4],
+        conclusion: Conclusion::Pass,
+        exit: Exit::Pass,
+    },
+    Expected {
+        name: "unit_of_another_kind",
+        records: || head(|head| case_of(head, "kernels/gemm").metrics[0].unit = "B".into()),
         policy: as_usual,
         counts: [0, 1, 0, 0, 0, 0, 3],
         conclusion: Conclusion::Failed,

@@ -1,8 +1,10 @@
-//! Which way is better is the base's to say.
+//! Which way is better is the base's to say, and in which unit is head's.
 
-use gbench_ci::compare::Verdict;
+use gbench_ci::compare::{Verdict, verdict_of};
+use gbench_ci::model::{SequentialRule, SequentialRuleName};
 
 use crate::support::repository::{Repository, UNWATCHED, row, suite};
+use crate::support::rounds::{differences, sides, timed};
 
 /// The head is 30 % slower, and says in one way or another that this is better.
 fn slower(first: &[(&str, &str)], second: &[(&str, &str)]) -> Repository {
@@ -67,4 +69,32 @@ fn n3_a_head_that_says_nothing_of_it_is_judged_by_the_base() {
     let it = slower(&[("gbench.toml", &base)], &[("gbench.toml", &silent)]);
     it.compare("HEAD~1..HEAD").exits(1);
     assert_eq!(row(&it.verdict(), "c0", "time").verdict, Verdict::Regressed);
+}
+
+#[test]
+fn b8_figures_in_two_units_of_one_kind_are_compared_and_a_warning_names_them() {
+    let in_rounds = |rule: SequentialRuleName, unit: &str, factor: f64| {
+        let quiet = |name: &str| timed(name, &differences(3, 0.0, 0.002, 20));
+        let (mut base, mut head) = sides(&[quiet("s/a"), quiet("s/b")]);
+        for record in [&mut base, &mut head] {
+            record.comparison.as_mut().unwrap().rule.name = rule;
+        }
+        let metric = &mut head.cases[0].metrics[0];
+        metric.unit = unit.into();
+        metric.processes.iter_mut().flat_map(|it| &mut it.values).for_each(|value| *value *= factor);
+        verdict_of(&base, &head, None).unwrap()
+    };
+    let newest = SequentialRule::for_cases(2).name;
+    let document = in_rounds(newest, "us", 1e6);
+    assert_eq!((document.exit_code, document.counts[&Verdict::Unchanged]), (0, 2), "{}", document.sentence);
+    let row = document.rows.iter().find(|row| row.unit == "us").unwrap();
+    let [base, head] = [&row.base, &row.head].map(|side| side.as_ref().unwrap().centre.unwrap());
+    assert!((base / head - 1.0).abs() < 0.02, "{base} {head}");
+    assert!(document.warnings.iter().any(|warning| warning.contains("s in us")), "{:?}", document.warnings);
+    // Half as long in the new unit is half as long.
+    assert_eq!(in_rounds(newest, "us", 0.5e6).counts[&Verdict::Improved], 1);
+    // Another kind of unit, and the rules before.
+    for document in [in_rounds(newest, "B", 1e6), in_rounds(SequentialRuleName::SeqE4, "us", 1e6)] {
+        assert_eq!((document.exit_code, document.counts[&Verdict::Invalid]), (4, 1), "{}", document.sentence);
+    }
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use gbench_ci::compare::{VerdictPart, Warning};
+use gbench_ci::compare::{Conclusion, Verdict, VerdictPart, Warning};
 use gbench_ci::model::{Exit, Shard};
 use tempfile::TempDir;
 
@@ -207,6 +207,28 @@ fn a_red_verdict_is_one_comment_and_one_check_and_a_fix_turns_both_green() {
     assert_eq!(hub.fake.count("POST", "/check-runs"), 1);
     let requests = hub.fake.requests().len() - before;
     assert!(requests <= 8, "{requests} requests");
+}
+
+#[test]
+fn b5_a_mended_benchmark_passes_and_is_told_in_a_comment_and_one_broken_on_both_sides_makes_a_neutral_check()
+{
+    for (verdict, conclusion, check) in [
+        (Verdict::Mended, Conclusion::Pass, "success"),
+        (Verdict::Broken, Conclusion::Inconclusive, "neutral"),
+    ] {
+        let hub = Hub::new();
+        let mut part = VerdictPart { name: "result".into(), ..merging::part("", None, false) };
+        let document = &mut part.verdict;
+        document.rows[0].verdict = verdict;
+        document.counts = Verdict::tally(|verdict| {
+            document.rows.iter().filter(|row| row.verdict == verdict).count() as u32
+        });
+        document.conclusion = conclusion;
+        let folder = merging::write(&part, hub.folder.path());
+        hub.ran("pull_request.synchronize", &format!("publish {}", shown(&folder))).exits(0);
+        assert!(hub.comment().contains(verdict.into_str()), "{}", hub.comment());
+        assert_eq!(hub.conclusion().as_deref(), Some(check));
+    }
 }
 
 #[test]

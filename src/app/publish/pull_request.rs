@@ -279,9 +279,10 @@ fn comment(target: &PublishTarget<'_>, number: u64, check: &str, content: &Comme
 
 /// True if it deserves a comment: all but plain green of benchmarks that both sides define alike.
 pub(super) fn should_comment(merged: &Merged) -> bool {
-    let improved = merged.counts.get(&Verdict::Improved).is_some_and(|count| *count > 0);
+    let is_better = |verdict| merged.counts.get(verdict).is_some_and(|count| *count > 0);
+    let better = [Verdict::Improved, Verdict::Mended].iter().any(is_better);
     let mut warnings = merged.groups.iter().flat_map(|group| &group.verdict.warning_codes);
-    merged.conclusion != Conclusion::Pass || improved || warnings.any(Warning::is_of_definitions)
+    merged.conclusion != Conclusion::Pass || better || warnings.any(Warning::is_of_definitions)
 }
 
 /// A check that ends without a verdict. An earlier comment is about another run, and must not remain as the

@@ -106,7 +106,7 @@ pub(super) fn page(merged: &Merged, context: &PublishContext, layout: CommentLay
     let for_words = budget.set_aside(FOR_WORDS);
     fill(&mut sections, &[Verdict::Regressed], &mut budget);
     fill(&mut sections, &[Verdict::Invalid, Verdict::Missing], &mut budget);
-    fill(&mut sections, &[Verdict::Inconclusive, Verdict::Broken], &mut budget);
+    fill(&mut sections, &[Verdict::Inconclusive, Verdict::Broken, Verdict::Mended], &mut budget);
     budget.put_back(for_words);
     let warnings = warnings(merged, &more, &mut budget);
     for section in &mut sections {
@@ -115,7 +115,7 @@ pub(super) fn page(merged: &Merged, context: &PublishContext, layout: CommentLay
     for section in &mut sections {
         section.profile(&mut budget);
     }
-    fill(&mut sections, &[Verdict::Improved, Verdict::Mended, Verdict::New], &mut budget);
+    fill(&mut sections, &[Verdict::Improved, Verdict::New], &mut budget);
     let recent = recent_runs(merged, context, &mut budget);
     if let Some(rows) = layout.unchanged {
         fold(&mut sections, rows, job_commands(merged, context).as_ref(), &more, &mut budget);
