@@ -21,6 +21,7 @@ pub use interface::format::{FormatAbout, ResultFile, ResultFormat, RunReading, p
 pub use interface::harness_file::HarnessFile;
 pub(super) use interface::program::OUT as OUT_WORD;
 pub(crate) use interface::program::ResultProgram;
+pub use readers::values::changes_by_itself;
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
