@@ -20,7 +20,7 @@ const FIGURES: [(&str, &str, &str); 4] = [
 /// The implementation that a harness is for, and that its check is about; others are references.
 const OURS: &str = "our_kernel";
 /// Texts and flags of a row that are not facts.
-const KNOWN: [&str; 4] = ["gpu", "kernel_name", "passed", "pytorch_version"];
+const KNOWN: [&str; 3] = ["gpu", "kernel_name", "pytorch_version"];
 
 pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     name: "attention-harness",

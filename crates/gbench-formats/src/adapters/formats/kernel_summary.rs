@@ -71,16 +71,12 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
         run.commit = git.map(|git| git.text("commit")).transpose()?.flatten().map(str::to_owned);
         run.facts = environment.facts();
     }
-    run.also_of_row(unknown(document.all(), |_| false));
+    let is_known = |key: &str| KEYS.contains(&key) || NAMES.contains(&key);
+    run.also_of_row(unknown(document.all(), is_known));
     for row in &rows {
         let settings = ["iterations", "warmup"].into_iter();
         run.settings_of_row(settings.filter_map(|key| Some((key.to_owned(), row.get(key)?.clone()))));
-        run.also_of_row(unknown(row.all(), |key| {
-            KEYS.contains(&key)
-                || NAMES.contains(&key)
-                || ["success", "skipped"].contains(&key)
-                || SAID.contains(&key)
-        }));
+        run.also_of_row(unknown(row.all(), is_known));
     }
     Ok(vec![run])
 }

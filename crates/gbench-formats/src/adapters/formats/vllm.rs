@@ -26,13 +26,13 @@ const PARAMS: [&str; 16] = [
     "random_output_len",
 ];
 /// More parameters: those of a sweep, which adds the options of server and client, and of the other programs.
-const SWEPT: &str = "async_scheduling attention_backend batch_size block_size custom_output_len data_parallel_size \
-    dataset_path dtype enable_chunked_prefill enable_prefix_caching enforce_eager goodput \
-    gpu_memory_utilization hf_name hf_split hf_subset ignore_eos input_len kv_cache_dtype logprobs lora_name \
-    max_model_len max_num_batched_tokens max_num_seqs model num_speculative_tokens output_len \
-    pipeline_parallel_size quantization random_batch_size random_prefix_len random_range_ratio \
-    repetition_penalty sharegpt_output_len sonnet_input_len sonnet_output_len sonnet_prefix_len \
-    speculative_config temperature tensor_parallel_size top_k top_p use_beam_search use_chat_template";
+const SWEPT: &str = "async_scheduling|attention_backend|batch_size|block_size|custom_output_len|data_parallel_size|\
+    dataset_path|dtype|enable_chunked_prefill|enable_prefix_caching|enforce_eager|goodput|\
+    gpu_memory_utilization|hf_name|hf_split|hf_subset|ignore_eos|input_len|kv_cache_dtype|logprobs|\
+    lora_name|max_model_len|max_num_batched_tokens|max_num_seqs|model|num_speculative_tokens|output_len|\
+    pipeline_parallel_size|quantization|random_batch_size|random_prefix_len|random_range_ratio|\
+    repetition_penalty|sharegpt_output_len|sonnet_input_len|sonnet_output_len|sonnet_prefix_len|\
+    speculative_config|temperature|tensor_parallel_size|top_k|top_p|use_beam_search|use_chat_template";
 const SERVE: [&str; 6] =
     ["completed", "model_id", "tokenizer_id", "num_prompts", "total_input_tokens", "request_throughput"];
 const LATENCY: [&str; 3] = ["avg_latency", "latencies", "percentiles"];
@@ -90,7 +90,7 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
 }
 
 fn is_swept(name: &str) -> bool {
-    SWEPT.split_whitespace().any(|option| option == name)
+    SWEPT.split('|').any(|option| option == name)
 }
 
 /// `--max-num-seqs` of a sweep as `max_num_seqs`.
