@@ -99,18 +99,22 @@ fn init_writes_an_entry_for_cuda_pairs_and_leaves_those_out_that_a_module_starts
     let modules = ["ch2/baseline_b.py", "ch2/optimized_b.py"];
     let main = "int main() { return 0; }\n";
     let no_program = [("ch3/baseline_c.cu", "__global__ void c() {}\n"), ("ch3/optimized_c.cu", "")];
-    let files = files.iter().chain(&modules).map(|path| (*path, main));
+    let modules = modules.map(|path| (path, "PROGRAMS = [\"baseline_b\", \"optimized_b\"]\n"));
+    let files = files.iter().map(|path| (*path, main)).chain(modules);
     let files: Vec<(&str, &str)> = files.chain(no_program).collect();
     let folder = folder(&files);
     let init = ran(folder.path(), "init").exits(0);
-    init.says("2 CUDA sources of pairs have no `main`");
+    let init = init.says("2 CUDA sources of pairs have no `main`");
+    init.says(
+        "because the Python modules of the same names start them: ch2/baseline_b.cu, ch2/optimized_b.cu",
+    );
     let text = std::fs::read_to_string(folder.path().join("gbench.toml")).unwrap();
     let entry = "id = \"cuda_pairs\"\ncommand = [\"./{program}\"]\n\
         build = [\"nvcc\", \"-O3\", \"-o\", \"{program}\", \"{source}\"]\n\
         requires = { binary = [\"nvcc\"], gpus = 1 }\n\n\
         [benchmark.pairs]\nextension = \"cu\"\nroots = [\"ch1\"]\n";
     assert!(text.contains(entry), "{text}");
-    ran(folder.path(), "discover --verbose").exits(0).says("the Python module next to it has the same name");
+    ran(folder.path(), "discover --verbose").exits(0).says("the Python module of the same name starts it");
     let listed = ran(folder.path(), "list --cases --benchmark cuda_pairs").exits(0);
     listed.says("case=a,chapter=ch1,variant=optimized");
     if !Path::new("/dev/nvidiactl").exists() {
