@@ -13,13 +13,15 @@ const MOST: Duration = Duration::from_secs(3);
 /// Calls between two readings of the counter, while which the card has nothing to do.
 const BATCH: Duration = Duration::from_millis(50);
 
-/// Joules of a call; `None` if the card has no counter, or one that hardly moves. `seconds`: of a call.
+/// Joules of a call; `None` if the card has no counter, or one that hardly moves, and for calls as long as the stretch, which
+/// would have to be repeated. `seconds`: of a call.
 pub(super) fn of_call(
     joules: &mut impl FnMut() -> Option<f64>,
     (sampler, seconds): (&mut Sampler, f64),
     call: &mut impl FnMut(u32) -> Result<(), CudaError>,
 ) -> Result<Option<f64>, CudaError> {
-    let Some(mut last) = joules() else { return Ok(None) };
+    let is_short = seconds < STRETCH.as_secs_f64();
+    let Some(mut last) = joules().filter(|_| is_short) else { return Ok(None) };
     let calls = (BATCH.as_secs_f64() / seconds).clamp(1.0, f64::from(u16::MAX)) as u32;
     let (begun, mut done) = (Instant::now(), 0_u64);
     let mut first: Option<(Instant, f64, u64)> = None;
