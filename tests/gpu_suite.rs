@@ -234,7 +234,7 @@ fn d1_without_a_library_a_run_of_the_gpu_suite_ends_with_5_and_says_which() {
     ended(command)
         .exits(5)
         .says("no compiler for kernels: NVRTC (libnvrtc.so) is not here; looked in /nowhere/libnvrtc.so.13");
-    let mut command = stand_in.command(folder.path(), line);
+    let mut command = stand_in.command_without_driver(folder.path(), line);
     command.env_remove("GBENCH_NVML_LIBRARY");
     ended(command).exits(5).says("no GPU can be used here: no NVIDIA driver: libnvidia-ml.so.1 is not here");
     ended(stand_in.with("sm=70").command(folder.path(), line)).exits(5).says("does not compile for sm_70");
