@@ -225,9 +225,24 @@ fn b11_cuda_without_the_management_library_is_a_gpu() {
 fn b12_torch_on_amd_is_measured() {
     let fakes = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/python/fakes/gpu");
     let text = format!(
-        "[suite]\nname = \"s\"\n[gate]\nwatch = false\n[defaults]\nprocesses = 1\niterations = 3\nwarmup = 1\n[[benchmark]]\nid = \"b\"\n\
-         env = {{ FAKE_TORCH_HIP = \"6.4\" }}\nmatrix = {{ milliseconds = [2.0] }}\n[benchmark.python]\nfile = \"m.py\"\nway = \"class\"\n\
-         path = [\"{}\"]\n",
+        r#"
+[suite]
+name = "s"
+[gate]
+watch = false
+[defaults]
+processes = 1
+iterations = 3
+warmup = 1
+[[benchmark]]
+id = "b"
+env = {{ FAKE_TORCH_HIP = "6.4" }}
+matrix = {{ milliseconds = [2.0] }}
+[benchmark.python]
+file = "m.py"
+way = "class"
+path = ["{}"]
+"#,
         fakes.display()
     );
     let module = include_str!("../fixtures/python/timing/on_cuda.py");
