@@ -51,6 +51,26 @@ fn a_crash_that_could_belong_to_two_devices_is_given_to_neither() {
 }
 
 #[test]
+fn b8_records_that_have_the_repeats_of_google_benchmark_as_a_parameter_are_compared_with_later_ones() {
+    let (mut base, mut head) = (standard(1), standard(2));
+    for record in [&mut base, &mut head] {
+        case_of(record, "kernels/gemm").id.timing = Timing::Harness;
+    }
+    let repeats = |count| [("repeats".to_owned(), ParamValue::Int(count))];
+    case_of(&mut base, "kernels/gemm").id.params.extend(repeats(5));
+    let plain =
+        head.cases.iter().find(|case| case.id.benchmark.as_str() == "kernels/gemm").unwrap().id.clone();
+    let document = compared(&base, &head, &by_processes());
+    assert_eq!(row(&document, "kernels/gemm").case, plain);
+    let back = compared(&head, &base, &by_processes());
+    assert_eq!(row(&back, "kernels/gemm").case, plain);
+    // It may be a parameter of its own.
+    case_of(&mut head, "kernels/gemm").id.params.extend(repeats(10));
+    let document = compared(&base, &head, &by_processes());
+    assert_eq!((document.counts[&Verdict::Missing], document.counts[&Verdict::New]), (1, 1));
+}
+
+#[test]
 fn a_run_that_fell_back_to_the_cpu_is_another_case_and_the_reason_says_so() {
     let (base, mut head) = (standard(1), standard(2));
     case_of(&mut head, "kernels/gemm").id.device = "host".into();

@@ -82,6 +82,7 @@ mod harnesses;
 mod hints;
 mod history_git;
 mod history_github;
+mod identity;
 mod ingest;
 mod ingest_rows;
 mod init;

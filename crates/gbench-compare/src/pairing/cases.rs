@@ -28,7 +28,16 @@ pub(crate) fn pair<'a>(base: &'a SideInput, head: &'a SideInput) -> Result<Vec<P
     }
     let mut unmatched: Vec<&CaseRecord> =
         head.record.cases.iter().filter(|case| of_head.contains_key(&case.id)).collect();
-    pair_unknown_devices(&mut left_over, &mut unmatched, &mut pairs);
+    pair_alike(&mut left_over, &mut unmatched, &mut pairs, without_device, |base, head| match () {
+        () if device_unknown(base) => Some(&head.id),
+        () if device_unknown(head) => Some(&base.id),
+        () => None,
+    });
+    pair_alike(&mut left_over, &mut unmatched, &mut pairs, without_amount, |base, head| {
+        // Two that both say how often they measure may mean their own parameters.
+        let mut plain = [base, head].into_iter().filter(|case| without_amount(&case.id) == case.id);
+        plain.next().map(|case| &case.id)
+    });
     pairs.extend(left_over.into_iter().map(|case| PairedCase { id: &case.id, base: Some(case), head: None }));
     pairs.extend(unmatched.into_iter().map(|case| PairedCase { id: &case.id, base: None, head: Some(case) }));
     Ok(pairs)
@@ -42,26 +51,26 @@ fn index<'a>(side: &'a SideInput) -> Result<HashMap<&'a CaseId, &'a CaseRecord>>
     Ok(side.record.cases.iter().map(|case| (&case.id, case)).collect())
 }
 
-/// A case that failed before it named its device is recorded as `host`. It belongs to the one case of the other side that
-/// agrees in all the rest: else every crash would read as one case gone and another one come. Where several would fit,
-/// none is taken.
-fn pair_unknown_devices<'a>(
+/// Pairs the cases that are left over and agree in all but what one of them does not know, or says more of. `rest`: what has to
+/// agree; `named`: the identity of the pair, or `None` if they are two. Where several would fit, none is taken.
+fn pair_alike<'a>(
     base: &mut Vec<&'a CaseRecord>,
     head: &mut Vec<&'a CaseRecord>,
     pairs: &mut Vec<PairedCase<'a>>,
+    rest: fn(&CaseId) -> CaseId,
+    named: impl Fn(&'a CaseRecord, &'a CaseRecord) -> Option<&'a CaseId>,
 ) {
     let mut groups: BTreeMap<CaseId, (Vec<&CaseRecord>, Vec<&CaseRecord>)> = BTreeMap::new();
     for case in base.iter() {
-        groups.entry(without_device(&case.id)).or_default().0.push(case);
+        groups.entry(rest(&case.id)).or_default().0.push(case);
     }
     for case in head.iter() {
-        groups.entry(without_device(&case.id)).or_default().1.push(case);
+        groups.entry(rest(&case.id)).or_default().1.push(case);
     }
     let mut taken = HashSet::new();
     for (base, head) in groups.into_values() {
         let ([base], [head]) = (base.as_slice(), head.as_slice()) else { continue };
-        if device_unknown(base) || device_unknown(head) {
-            let id = if device_unknown(base) { &head.id } else { &base.id };
+        if let Some(id) = named(base, head) {
             pairs.push(PairedCase { id, base: Some(base), head: Some(head) });
             taken.extend([std::ptr::from_ref(*base), std::ptr::from_ref(*head)]);
         }
@@ -70,12 +79,22 @@ fn pair_unknown_devices<'a>(
     head.retain(|case| !taken.contains(&std::ptr::from_ref(*case)));
 }
 
+/// A case that failed before it named its device is recorded as `host`. It belongs to the one case of the other side that
+/// agrees in all the rest: else every crash would read as one case gone and another one come.
 fn device_unknown(case: &CaseRecord) -> bool {
     case.id.device == "host" && !case.outcome.is_measured()
 }
 
 fn without_device(id: &CaseId) -> CaseId {
     CaseId { device: String::new(), ..id.clone() }
+}
+
+/// Records of earlier versions have how often Google Benchmark measured a case among its parameters.
+fn without_amount(id: &CaseId) -> CaseId {
+    const AMOUNT: [&str; 4] = ["iterations", "min_time", "min_warmup_time", "repeats"];
+    let mut id = id.clone();
+    id.params.retain(|name, _| id.timing != Timing::Harness || !AMOUNT.contains(&name.as_str()));
+    id
 }
 
 /// How a case of the other side that shares benchmark, variant and parameters differs nevertheless.

@@ -69,6 +69,7 @@ struct Host {
 #[serde(rename_all = "PascalCase")]
 struct Benchmark {
     full_name: String,
+    display_info: Option<String>,
     parameters: Option<String>,
     statistics: Option<Statistics>,
     memory: Option<Memory>,
@@ -91,6 +92,8 @@ impl Benchmark {
     fn read(&self, report: &Report) -> Result<Reading, (&'static str, &'static str)> {
         let mut reading =
             Reading::new(case_name(&self.full_name, self.parameters.as_deref().unwrap_or_default()));
+        let job = self.display_info.as_deref().and_then(job);
+        reading.also(job.map(|job| ("job".to_owned(), ParamValue::Text(job.to_owned()))));
         if let Some(host) = &report.host_environment_info {
             reading.note("version", host.benchmark_dot_net_version.clone());
             reading.note("runtime", host.runtime_version.clone());
@@ -107,6 +110,15 @@ impl Benchmark {
         }
         Ok(reading)
     }
+}
+
+/// The job of `Sort.Ints: Job-IXKZGC(Runtime=.NET 9.0) [N=8]`, without the name that is made up for each report. `None`: the
+/// usual one.
+fn job(display: &str) -> Option<&str> {
+    let (_, job) = display.split_once(": ")?;
+    let job = job.split(" [").next().unwrap_or(job);
+    let made_up = job.strip_prefix("Job-").and_then(|rest| rest.split_once('(')?.1.strip_suffix(')'));
+    Some(made_up.unwrap_or(job)).filter(|job| *job != "DefaultJob" && !job.starts_with("Job-"))
 }
 
 /// `A.B.Sort(N: 8, Kind: x)` with `N=8&Kind=x` is `A.B.Sort` with `N = 8` and `Kind = x`.

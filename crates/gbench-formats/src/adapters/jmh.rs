@@ -160,6 +160,8 @@ struct Entry {
     threads: Option<u64>,
     forks: Option<u64>,
     #[serde(default)]
+    jvm_args: Vec<String>,
+    #[serde(default)]
     params: BTreeMap<String, String>,
     primary_metric: Metric,
     #[serde(default)]
@@ -207,6 +209,12 @@ impl Entry {
                 format!("`{unit}` is not a unit of the mode `{}`", self.mode),
             ));
         };
+        // A thread is the usual number, and the means of many calls the usual times.
+        let threads =
+            self.threads.filter(|threads| *threads != 1).and_then(|threads| i64::try_from(threads).ok());
+        reading.also(threads.map(|threads| ("threads".to_owned(), ParamValue::Int(threads))));
+        let mode = ["sample", "ss"].contains(&self.mode.as_str()).then(|| self.mode.clone());
+        reading.also(mode.map(|mode| ("mode".to_owned(), ParamValue::Text(mode))));
         let metric = reading.metric(name, unit, better);
         match (&self.primary_metric.raw_data, &self.primary_metric.raw_data_histogram) {
             (Some(forks), None) => metric.values = forks.iter().flatten().copied().collect(),
@@ -246,6 +254,7 @@ impl Entry {
         texts.into_iter().for_each(|(key, text)| reading.note(key, text.clone()));
         reading.note("threads", self.threads);
         reading.note("forks", self.forks);
+        reading.note("jvmArgs", (!self.jvm_args.is_empty()).then(|| self.jvm_args.join(" ")));
         Ok(reading)
     }
 }

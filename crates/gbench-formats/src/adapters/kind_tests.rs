@@ -280,10 +280,13 @@ fn runs_text(runs: Result<Vec<RunReading>, ReadError>) -> String {
     let mut text = String::new();
     match runs {
         Ok(runs) => {
-            for RunReading { started, commit, facts, readings } in runs {
+            for RunReading { started, commit, facts, more, settings, readings } in runs {
                 writeln!(text, "run started {started:?}, commit {commit:?}").unwrap();
-                for (name, value) in facts {
+                for (name, value) in facts.into_iter().chain(more) {
                     writeln!(text, "fact {name}: {value}").unwrap();
+                }
+                for (name, value) in settings {
+                    writeln!(text, "setting {name}: {value}").unwrap();
                 }
                 text.extend(readings.iter().map(reading_text));
             }

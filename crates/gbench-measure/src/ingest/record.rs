@@ -1,16 +1,18 @@
 //! The record of files with runs of one subject.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt::Write;
 use std::time::SystemTime;
 
+use serde_json::Value;
+
 use crate::run::record::case_record::summary_of;
-use gbench_formats::adapters::formats::{HARNESS_FILES, ResultFormat, RunReading};
+use gbench_formats::adapters::formats::{RunReading, changes_by_itself};
 use gbench_formats::adapters::{CaseName, End, MetricReading, Reading};
 use gbench_model::{
     Better, CaseId, CaseRecord, FailureKind, Fault, Ingested, IngestedFile, Kind, Manifest, Metric,
-    MetricDeclaration, Outcome, OutcomeCode, ParamValue, ProcessRecord, ProcessSamples, RecordState, Result,
-    RunId, RunRecord, RunSource, SCHEMA_RECORD, Stated, Thermal, Timing, ToolInfo, direction_of_unit,
+    MetricDeclaration, Outcome, OutcomeCode, ParamValue, Params, ProcessRecord, ProcessSamples, RecordState,
+    Result, RunId, RunRecord, RunSource, SCHEMA_RECORD, Stated, Thermal, Timing, ToolInfo, direction_of_unit,
     is_counted, names_card,
 };
 
@@ -49,10 +51,13 @@ pub fn record(files: &[FileRun], options: &RecordOptions) -> Result<RunRecord> {
     belong_together(files)?;
     let started = files.iter().map(FileRun::started).min().unwrap_or_else(|| first.started());
     let mut cases: Vec<Case> = Vec::new();
-    let mut places: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut places: BTreeMap<(&str, &str, &Params), usize> = BTreeMap::new();
+    let by_whole_name = files.iter().any(FileRun::has_namesakes);
     for (process, file) in files.iter().enumerate() {
         for reading in &file.run.readings {
-            let at = *places.entry(&reading.case.native).or_insert_with(|| {
+            let CaseName { native, case, params } = &reading.case;
+            let whole = if by_whole_name { native.as_str() } else { "" };
+            let at = *places.entry((whole, case, params)).or_insert_with(|| {
                 cases.push(Case::new(&reading.case));
                 cases.len() - 1
             });
@@ -62,15 +67,16 @@ pub fn record(files: &[FileRun], options: &RecordOptions) -> Result<RunRecord> {
     named_metrics(&cases, options)?;
     refuse_contradiction(&cases, options)?;
     let ids = ids(&cases, options)?;
-    let warnings = vec![format!(
+    let mut warnings = vec![format!(
         "its figures come from {} of {}, which gbench-ci did not measure: what the machine did meanwhile is not known",
         gbench_model::text::count(sources(files).len(), "file"),
         options.format
     )];
+    warnings.extend(settings_differ(files));
     let cases = cases.iter().zip(ids).map(|(case, id)| case.record(id, files, options)).collect();
     Ok(RunRecord {
         schema: SCHEMA_RECORD.into(),
-        run_id: run_id(&started, files, &options.format),
+        run_id: run_id(&started, files),
         tool: ToolInfo { name: "gbench-ci".into(), version: env!("CARGO_PKG_VERSION").into() },
         state: RecordState::Complete,
         cut_short: None,
@@ -96,9 +102,22 @@ impl FileRun {
         let modified = || humantime::format_rfc3339_millis(self.modified).to_string();
         self.run.started.clone().unwrap_or_else(modified)
     }
+
+    /// True if only their whole names tell two of its cases apart: the rest is how often they were measured.
+    fn has_namesakes(&self) -> bool {
+        let mut seen = HashSet::new();
+        let mut cases = self.run.readings.iter().map(|reading| &reading.case);
+        cases.any(|CaseName { case, params, .. }| !seen.insert((case, params)))
+    }
+
+    /// Everything that is known of its machine, software and workload.
+    fn facts(&self) -> impl Iterator<Item = (&String, &Value)> {
+        self.run.facts.iter().chain(&self.run.more)
+    }
 }
 
-/// Checks that files of one side belong together. Errors: they name different commits or cards, or one is a duplicate.
+/// Checks that files of one side belong together: processes of a case differ only in their figures, and in how often they
+/// measured. Errors: they name different commits, or a fact of them differs; one is a duplicate.
 fn belong_together(files: &[FileRun]) -> Result<()> {
     for (index, file) in files.iter().enumerate() {
         let fault = |what: String, next: &str| Err(Fault::at_path(&file.path, what, next));
@@ -118,30 +137,44 @@ fn belong_together(files: &[FileRun]) -> Result<()> {
                 "give files of one commit, or keep each as a separate run: `gbench-ci ingest --each`",
             );
         }
-        let cards = file.run.facts.iter().filter(|(name, _)| names_card(name));
-        for (name, card) in cards {
-            if let Some(other) = first.run.facts.get(name).filter(|other| *other != card) {
-                let what = format!("its `{name}` is {card}, and that of {} is {other}", first.path);
-                return fault(what, "give files of one machine");
-            }
+        for (name, value) in file.facts().filter(|(name, _)| !changes_by_itself(name)) {
+            let differs = |other: &&FileRun| other.facts().any(|(known, it)| known == name && it != value);
+            let Some(other) = files[..index].iter().find(differs) else { continue };
+            let [here, there] = [file, other].map(|file| {
+                let found = file.facts().find(|(known, _)| *known == name);
+                found.map(|(_, value)| fact_text(value)).unwrap_or_default()
+            });
+            let what = format!("its `{name}` is {here}, and that of {} is {there}", other.path);
+            let next = if names_card(name) {
+                "give files of one machine"
+            } else {
+                "give files of one machine and workload, or keep each as a separate run: `gbench-ci ingest --each`"
+            };
+            return fault(what, next);
         }
     }
     Ok(())
 }
 
+/// Files that measured more or less often are of one case: that is said.
+fn settings_differ(files: &[FileRun]) -> Option<String> {
+    let settings = values(files.iter().flat_map(|file| &file.run.settings));
+    let differing = settings.iter().filter(|(_, values)| values.len() > 1);
+    let named: Vec<String> =
+        differing.map(|(name, values)| format!("`{name}` is {}", joined(values))).collect();
+    (!named.is_empty()).then(|| format!("its files measured with different settings: {}", named.join(", ")))
+}
+
 /// The id from the start and a salt that depends only on the figures, so that reading them twice gives one run, wherever the
 /// file is and whatever else it contains by now.
 ///
-/// Facts that harnesses state are in it only if they name a card: earlier versions did not read the others, and a run that a
-/// history has must not enter it a second time.
-fn run_id(started: &str, files: &[FileRun], format: &str) -> RunId {
-    let of_harness = HARNESS_FILES.iter().any(|harness| harness.name() == format);
+/// [`RunReading::more`] is not in it: earlier versions did not read these facts, and a run that a history has must not enter it a
+/// second time.
+fn run_id(started: &str, files: &[FileRun]) -> RunId {
     let time = humantime::parse_rfc3339_weak(started).unwrap_or(SystemTime::UNIX_EPOCH);
     let mut text = String::new();
     for file in files {
-        let mut facts = file.run.facts.clone();
-        facts.retain(|name, _| !of_harness || names_card(name));
-        let _ = write!(text, "{:?}{facts:?}", file.run.commit);
+        let _ = write!(text, "{:?}{:?}", file.run.commit, file.run.facts);
         for reading in &file.run.readings {
             let _ = write!(text, "{}{}", reading.case.native, reading.end == End::Measured);
             for metric in &reading.metrics {
@@ -155,11 +188,7 @@ fn run_id(started: &str, files: &[FileRun], format: &str) -> RunId {
 }
 
 fn ingested(files: &[FileRun], options: &RecordOptions) -> Ingested {
-    let mut facts: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for (name, value) in files.iter().flat_map(|file| &file.run.facts) {
-        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        facts.entry(name.clone()).or_default().insert(text);
-    }
+    let facts = values(files.iter().flat_map(|file| file.facts().chain(&file.run.settings)));
     let file = |file: &FileRun| IngestedFile {
         path: file.path.clone(),
         sha256: file.sha256.clone(),
@@ -168,7 +197,7 @@ fn ingested(files: &[FileRun], options: &RecordOptions) -> Ingested {
     Ingested {
         format: options.format.clone(),
         files: sources(files).into_iter().map(file).collect(),
-        facts: facts.into_iter().map(|(name, values)| (name, Vec::from_iter(values).join(" | "))).collect(),
+        facts: facts.into_iter().map(|(name, values)| (name.clone(), joined(&values))).collect(),
     }
 }
 
@@ -176,6 +205,25 @@ fn ingested(files: &[FileRun], options: &RecordOptions) -> Ingested {
 fn sources(files: &[FileRun]) -> Vec<&FileRun> {
     let is_first = |(at, file): &(usize, &FileRun)| files[..*at].iter().all(|other| other.path != file.path);
     files.iter().enumerate().filter(is_first).map(|(_, file)| file).collect()
+}
+
+fn fact_text(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// The values of each fact, in order.
+fn values<'f>(
+    facts: impl Iterator<Item = (&'f String, &'f Value)>,
+) -> BTreeMap<&'f String, BTreeSet<String>> {
+    let mut found: BTreeMap<&String, BTreeSet<String>> = BTreeMap::new();
+    for (name, value) in facts {
+        found.entry(name).or_default().insert(fact_text(value));
+    }
+    found
+}
+
+fn joined(values: &BTreeSet<String>) -> String {
+    Vec::from_iter(values.iter().map(String::as_str)).join(" | ")
 }
 
 fn named_metrics(cases: &[Case], options: &RecordOptions) -> Result<()> {

@@ -18,7 +18,8 @@ pub struct Ingested {
     pub format: String,
     /// One for every process of the record, in order.
     pub files: Vec<IngestedFile>,
-    /// Facts about the machine and the software in the files; values that differ from file to file are joined by ` | `.
+    /// Facts about the machine, the software and the workload in the files, and how often they measured; values that differ from
+    /// file to file are joined by ` | `.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub facts: BTreeMap<String, String>,
 }

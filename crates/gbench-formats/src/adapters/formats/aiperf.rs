@@ -49,6 +49,10 @@ const PARAMS: [(&str, &[&str]); 8] = [
     ),
 ];
 
+/// Parts of `input_config` by version that are the data set and the load: each value that is not among the parameters above.
+const PARTS: [(&str, &str); 4] =
+    [("dataset", "/datasets/0"), ("dataset", "/input"), ("load", "/phase"), ("load", "/loadgen")];
+
 #[derive(Deserialize)]
 struct Metric {
     unit: String,
@@ -63,7 +67,7 @@ pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     name: "aiperf",
     title: "AIPerf and GenAI-Perf",
     versions: "`profile_export*.json` of AIPerf with any `schema_version`, and of GenAI-Perf",
-    fields: "`unit`, `avg`, `p50`, `p99`, `std`, `count` of each metric; `input_config`, `error_summary`, `was_cancelled`, `is_complete`, \
+    fields: "`unit`, `avg`, `p50`, `p99`, `std`, `count` of each metric; `input_config` (model, data set and load as parameters), `error_summary`, `was_cancelled`, `is_complete`, \
              `aiperf_version`",
     direction: "times lower, throughputs higher; counts and lengths are shown",
     tried: &["0.13.0", "0.13.0-errors"],
@@ -78,7 +82,20 @@ pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
 fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
     let found: Entries<Value> = document(file)?;
     let config = found.get("input_config").ok_or_else(|| file.at("input_config", "it is missing"))?;
-    let mut reading = named("profile", params(config));
+    let config = with_phase(config);
+    let mut reading = named("profile", params(&config));
+    let mut run = RunReading::default().fact("aiperf_version", found.text("aiperf_version"));
+    for (name, value) in parts(&config) {
+        match scalar(&value) {
+            _ if name.ends_with("duration") => run = run.also("duration", value),
+            _ if is_setting(&name) => run = run.setting(&name, value),
+            value => reading.also(value.map(|value| (name, whole(value)))),
+        }
+    }
+    let older = config.as_object().into_iter().flatten().map(|(name, value)| (name.as_str(), value));
+    run.also_of_row(unknown(older, |name| {
+        PARAMS.iter().any(|(_, places)| places.contains(&format!("/{name}").as_str()))
+    }));
     failures(file, &found, &mut reading)?;
     for (name, value) in &found.0 {
         let is_metric = value.get("unit").is_some_and(Value::is_string) && value.get("avg").is_some();
@@ -92,10 +109,11 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
     }
     // Every kind of endpoint has the latency of a request.
     reading.metrics.sort_by_key(|metric| metric.name != "request_latency");
-    Ok(vec![RunReading::from(vec![reading]).fact("aiperf_version", found.text("aiperf_version"))])
+    run.readings.push(reading);
+    Ok(vec![run])
 }
 
-fn params(config: &Value) -> Params {
+fn with_phase(config: &Value) -> Value {
     let mut config = config.clone();
     // Warm-up is a separate phase.
     let phases = config.get("phases").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
@@ -105,18 +123,52 @@ fn params(config: &Value) -> Params {
     if let (Some(phase), Some(config)) = (phase, config.as_object_mut()) {
         config.insert("phase".into(), phase);
     }
+    config
+}
+
+/// Each value of the data set and the load, with a dotted name. A path is cut to its last part, because the folder depends on
+/// the machine.
+fn parts(config: &Value) -> Vec<(String, Value)> {
+    fn add(name: &str, place: &str, value: &Value, found: &mut Vec<(String, Value)>) {
+        let is_read = PARAMS.iter().any(|(_, places)| places.contains(&place));
+        match value {
+            Value::Object(inner) => {
+                for (key, value) in inner.iter().filter(|(key, _)| !["kind", "name"].contains(&key.as_str()))
+                {
+                    add(&format!("{name}.{key}"), &format!("{place}/{key}"), value, found);
+                }
+            }
+            Value::String(text) if !is_read => {
+                found.push((name.to_owned(), text.rsplit('/').next().unwrap_or(text).into()));
+            }
+            Value::Number(_) | Value::Bool(_) if !is_read => found.push((name.to_owned(), value.clone())),
+            _ => {}
+        }
+    }
+    let mut found = Vec::new();
+    for (name, place) in PARTS {
+        config.pointer(place).into_iter().for_each(|value| add(name, place, value, &mut found));
+    }
+    found
+}
+
+fn params(config: &Value) -> Params {
     let param = |places: &[&str]| places.iter().find_map(|place| config.pointer(place).and_then(scalar));
     PARAMS
         .iter()
         .filter_map(|(name, places)| Some(((*name).to_owned(), param(places)?)))
-        .map(|(name, value)| match value {
-            // A rate of 8.0 in one version is 8 in another.
-            ParamValue::Float(float) if float.fract() == 0.0 && float.abs() < 1e15 => {
-                (name, ParamValue::Int(float as i64))
-            }
-            value => (name, value),
-        })
+        .map(|(name, value)| (name, whole(value)))
         .collect()
+}
+
+/// A rate of 8.0 in one version is 8 in another.
+fn whole(value: ParamValue) -> ParamValue {
+    match value {
+        ParamValue::Float(float) if float.fract() == 0.0 && float.abs() < 1e15 => {
+            ParamValue::Int(float as i64)
+        }
+        value => value,
+    }
 }
 
 fn failures(file: &ResultFile, found: &Entries<Value>, reading: &mut Reading) -> Result<(), ReadError> {

@@ -19,14 +19,14 @@ const FIGURES: [(&str, &str, &str); 4] = [
 
 /// The implementation that a harness is for, and that its check is about; others are references.
 const OURS: &str = "our_kernel";
-/// Settings in `config` for the amount of measuring, which are not the workload.
-const AMOUNT: [&str; 2] = ["iterations", "warmup"];
+/// Texts and flags of a row that are not facts.
+const KNOWN: [&str; 3] = ["gpu", "kernel_name", "pytorch_version"];
 
 pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     name: "attention-harness",
     title: "harness of CUDA kernels",
     versions: "with `metrics`; with `performance`, `correctness` and `roofline`; with `config` and `statistics`; with `our_kernel`",
-    fields: "`kernel_name`, `parameters`, `config`; statistics of the time with `ms`, \
+    fields: "`kernel_name`, `parameters`, `config` (settings, facts of the machine, and else the workload); statistics of the time with `ms`, \
              `iterations`, `raw_latencies`, `throughput_gflops`, `bandwidth_gb_s`, `occupancy_percent`, `peak_mb`; statistics of `our_kernel` and \
              its references; `correctness`, `max_abs_error`, `correlation`; `roofline`; `environment` and `timestamp` of the run",
     direction: "time lower; all that follows from it is shown",
@@ -71,6 +71,14 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
             run.readings.extend(read_implementations(kernel)?);
         } else {
             run.readings.push(read_kernel(kernel)?);
+        }
+        let config = kernel.object("config")?;
+        let config = config.iter().flat_map(flattened).map(|(name, value)| (name, value.clone()));
+        let (settings, others): (Vec<_>, Vec<_>) = config.partition(|(name, _)| is_setting(name));
+        run.settings_of_row(settings);
+        run.also_of_row(others.into_iter().filter(|(name, _)| is_of_machine(name)));
+        if kernel.get(OURS).is_none() {
+            run.also_of_row(unknown(kernel.all(), |name| KNOWN.contains(&name)));
         }
         let started = kernel.text("timestamp")?.and_then(utc);
         run.started = if index == 0 {
@@ -122,7 +130,13 @@ fn read_implementations(row: &Fields) -> Result<Vec<Reading>, ReadError> {
 }
 
 fn workload_of(config: &Fields) -> Params {
-    config.params().into_iter().filter(|(name, _)| !AMOUNT.contains(&name.as_str())).collect()
+    let is_workload = |name: &str| !is_setting(name) && !is_of_machine(name) && !changes_by_itself(name);
+    config.params().into_iter().filter(|(name, _)| is_workload(name)).collect()
+}
+
+/// True if a field of `config` is about the machine.
+fn is_of_machine(name: &str) -> bool {
+    ["clocks", "device", "gpu"].iter().any(|word| name.contains(word))
 }
 
 fn read_kernel(kernel: &Fields) -> Result<Reading, ReadError> {
@@ -133,9 +147,11 @@ fn read_kernel(kernel: &Fields) -> Result<Reading, ReadError> {
     let mut params = kernel.object("parameters")?.map(|fields| fields.params()).unwrap_or_default();
     let settings = config.as_ref().map(workload_of).unwrap_or_default();
     // Cold and warm caches are not the same measurement.
-    let is_workload = |name: &str| statistics.is_some() || name.contains("flush");
-    params.extend(settings.into_iter().filter(|(name, _)| is_workload(name)));
+    let is_named = |name: &str| statistics.is_some() || name.contains("flush");
+    let (in_name, others): (Params, Params) = settings.into_iter().partition(|(name, _)| is_named(name));
+    params.extend(in_name);
     let mut reading = named(name, params);
+    reading.also(others);
     let correctness = kernel.object("correctness")?;
     let passed = match &correctness {
         Some(check) => check.flag("passed")?,

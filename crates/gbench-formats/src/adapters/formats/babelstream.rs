@@ -18,7 +18,7 @@ pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     title: "BabelStream",
     versions: "3.0 to 5.0, text and `--csv`, also `--triad-only` and `--only`",
     fields: "`function`, `num_times`, `n_elements`, `sizeof`, bandwidth with its unit, `min_runtime`, `max_runtime`, `avg_runtime`; \
-             `Implementation`, `Precision`, `Array size`; failed validation",
+             `Implementation`, `Precision`, `Array size`; device, `Driver`, `Version`, `Memory` of the run; failed validation",
     direction: "bandwidths higher, the average time lower: that of the text has few digits, and is shown",
     recognises,
     read,
@@ -51,7 +51,31 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
             reading.end = failed(format!("its results are wrong: {what}"));
         }
     }
-    Ok(RunReading::only(readings))
+    Ok(vec![facts(text, RunReading::from(readings))])
+}
+
+/// The lines above the table, which a terminal or a log also has above the CSV.
+fn facts(text: &str, mut run: RunReading) -> RunReading {
+    for line in text.lines() {
+        let device =
+            line.strip_prefix("Using ").and_then(|rest| rest.split_once(" device ")).map(|(_, name)| name);
+        run = run.also("device", device.map(str::trim));
+        let Some((key, value)) = line.split_once(": ") else { continue };
+        let name = match key {
+            "Version" => "version",
+            "Driver" => "driver",
+            "Memory" => "memory",
+            "Reduction kernel config" => "reduction",
+            _ => continue,
+        };
+        run = run.also(name, value.trim());
+    }
+    let runs = text
+        .lines()
+        .find_map(|line| line.strip_prefix("Running ")?.strip_suffix(" times")?.rsplit(' ').next());
+    let rows = text.lines().skip_while(|line| !is_csv_header(line)).skip(1);
+    let of_csv = rows.filter_map(|row| row.split(',').nth(1)).next();
+    run.setting("num_times", runs.or(of_csv))
 }
 
 fn is_csv_header(line: &str) -> bool {

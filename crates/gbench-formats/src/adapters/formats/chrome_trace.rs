@@ -20,6 +20,22 @@ struct Trace<'a> {
     device_properties: Vec<Device>,
     #[serde(default)]
     compute_properties: Vec<Device>,
+    #[serde(rename = "cuda_driver_version")]
+    cuda_driver: Option<Value>,
+    #[serde(rename = "cuda_runtime_version")]
+    cuda_runtime: Option<Value>,
+    distributed_info: Option<Distributed>,
+    #[serde(rename = "record_shapes")]
+    record_shapes: Option<Value>,
+    #[serde(rename = "profile_memory")]
+    profile_memory: Option<Value>,
+    #[serde(rename = "with_stack")]
+    with_stack: Option<Value>,
+}
+
+#[derive(Deserialize)]
+struct Distributed {
+    world_size: Option<Value>,
 }
 
 #[derive(Deserialize)]
@@ -81,7 +97,7 @@ pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     name: "chrome-trace",
     title: "PyTorch profiler (Chrome trace)",
     versions: "`traceEvents` with `cat` `kernel`, and the older `Kernel`",
-    fields: "`name`, `dur` and `args` (`device`, `grid`, `block`) of each event with `ph` `X` that is a kernel; `deviceProperties`",
+    fields: "`name`, `dur` and `args` (`device`, `grid`, `block`) of each event with `ph` `X` that is a kernel; `deviceProperties`, versions of CUDA, `distributedInfo`, what was recorded",
     reads: Reads::Samples,
     direction: "times lower",
     recognises,
@@ -117,5 +133,13 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
     }
     let devices = trace.device_properties.into_iter().chain(trace.compute_properties);
     let devices: Vec<String> = devices.filter_map(|device| device.name).collect();
-    Ok(vec![RunReading::from(readings).fact("devices", devices)])
+    let run = RunReading::from(readings).fact("devices", devices);
+    let run = run.also("cuda_driver", trace.cuda_driver).also("cuda_runtime", trace.cuda_runtime);
+    let run = run.also("world_size", trace.distributed_info.and_then(|info| info.world_size));
+    let settings = [
+        ("record_shapes", trace.record_shapes),
+        ("profile_memory", trace.profile_memory),
+        ("with_stack", trace.with_stack),
+    ];
+    Ok(vec![settings.into_iter().fold(run, |run, (name, value)| run.setting(name, value))])
 }

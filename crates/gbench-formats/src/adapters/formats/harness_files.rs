@@ -25,7 +25,7 @@ use crate::adapters::{
 pub const HARNESS_FILES: &[HarnessFile] = &[
     HarnessFile {
         versions: "the full JSON report of 0.12 and later",
-        fields: "`FullName`, `Parameters`, `Statistics.OriginalValues`, `Memory.BytesAllocatedPerOperation`; `HostEnvironmentInfo`",
+        fields: "`FullName`, `Parameters`, the job of `DisplayInfo`, `Statistics.OriginalValues`, `Memory.BytesAllocatedPerOperation`; `HostEnvironmentInfo`",
         machine: &[MachineFacts {
             object: "HostEnvironmentInfo",
             names: &[
@@ -51,12 +51,14 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
     },
     HarnessFile {
         versions: "the XML report of 2 and 3",
-        fields: "`TestCase`, `Section`, `BenchmarkResults`, its `mean` and `standardDeviation`; `OverallResult`",
+        fields: "`TestCase`, `Section`, `BenchmarkResults`, its `mean` and `standardDeviation`; `OverallResult`; `catch2-version`, `samples`, `resamples`",
+        run: catch2_run,
         ..HarnessFile::of(&catch2::Catch2, File("catch2.xml"), is_catch2)
     },
     HarnessFile {
         versions: "0.3 to 0.8: the folder `target/criterion`, or `new/sample.json` with `new/benchmark.json` next to it",
-        fields: "`title`, `throughput`; `iters`, `times`",
+        fields: "`title`, `throughput`; `iters`, `times`; `sampling_mode`",
+        run: criterion_folder::run,
         ..HarnessFile::of(
             &criterion::Criterion,
             Own { read: criterion_folder::read, beside: &criterion_folder::PARTS },
@@ -73,6 +75,7 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
         fields: "name, `ns/op`, `B/op`, `allocs/op` and other units; `pkg`, `goos`, `goarch`, `cpu`",
         direction: "time, bytes and allocations lower; other units as the benchmark format says",
         run: go_text::run,
+        notes: &["gomaxprocs"],
         ..HarnessFile::of(&go_test::GoTest, Own { read: go_text::read, beside: &[] }, go_text::is_go)
     },
     HarnessFile {
@@ -90,13 +93,19 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
             // Each process measures the clock rate again.
             others: FactsExcept(&["date", "executable", "mhz_per_cpu", "json_schema_version"]),
         }],
+        settings: &[MachineFacts {
+            object: "benchmarks[]",
+            names: &[("repetitions", "repetitions")],
+            others: Ignored,
+        }],
         ..HarnessFile::of(&google_benchmark::GoogleBenchmark, File("google-benchmark.json"), |file| {
             Outline::shows(file, &["context", "benchmarks"], &["context.num_cpus", "context.mhz_per_cpu"])
         })
     },
     HarnessFile {
         versions: "JSON of the summaries' versions 6 and 7",
-        fields: "`module_path`, `id`, `profiles`",
+        fields: "`module_path`, `id`, `profiles`; `details`",
+        notes: &["details"],
         direction: "instructions lower",
         ..HarnessFile::of(&gungraun::Gungraun, Stdout, |file| {
             has_summary(file, |version| version == "7" || version == "6" && file.holds(&["--gungraun-run"]))
@@ -106,11 +115,20 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
         versions: "JSON of 1.x, and schema 2",
         fields: "`command`, `parameters`, `times`, `exit_codes`, `memory_usage_byte`; `measurements`",
         run: |file| dated(file, "metadata.start_time"),
+        machine: &[
+            MachineFacts { object: "metadata", names: &[("hyperfine_version", "version")], others: Ignored },
+            MachineFacts {
+                object: "metadata.platform",
+                names: &[("os", "os"), ("architecture", "architecture")],
+                others: Ignored,
+            },
+        ],
         ..HarnessFile::of(&hyperfine::Hyperfine, File("hyperfine.json"), is_hyperfine)
     },
     HarnessFile {
         versions: "JSON of the summaries' versions 2, 3 and 6",
-        fields: "`module_path`, `id`, `callgrind_summary` or `profiles`",
+        fields: "`module_path`, `id`, `callgrind_summary` or `profiles`; `details`",
+        notes: &["details"],
         direction: "instructions lower",
         ..HarnessFile::of(&iai_callgrind::IaiCallgrind, Stdout, |file| {
             has_summary(file, |version| {
@@ -120,7 +138,7 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
     },
     HarnessFile {
         versions: "the JSON of `-rf json`",
-        fields: "`benchmark`, `mode`, `params`, `threads`, `primaryMetric.rawData`, `scoreUnit`; `jdkVersion`, `vmName`, `vmVersion`",
+        fields: "`benchmark`, `mode`, `params`, `threads`, `primaryMetric.rawData`, `scoreUnit`; `jdkVersion`, `vmName`, `vmVersion`, `jvmArgs`; forks, iterations and times",
         direction: "times lower, throughput higher",
         machine: &[MachineFacts {
             object: "",
@@ -129,6 +147,20 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
                 ("jdkVersion", "jdk"),
                 ("vmName", "vm"),
                 ("vmVersion", "vm_version"),
+            ],
+            others: Ignored,
+        }],
+        notes: &["jvmArgs"],
+        settings: &[MachineFacts {
+            object: "",
+            names: &[
+                ("forks", "forks"),
+                ("warmupIterations", "warmup_iterations"),
+                ("warmupTime", "warmup_time"),
+                ("warmupBatchSize", "warmup_batch_size"),
+                ("measurementIterations", "iterations"),
+                ("measurementTime", "measurement_time"),
+                ("measurementBatchSize", "batch_size"),
             ],
             others: Ignored,
         }],
@@ -144,12 +176,27 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
     },
     HarnessFile {
         versions: "the line of JSON of 0.1 and 1.0",
-        fields: "`alias`, `args`, `stats.p50`, `stats.avg`, `error`",
+        fields: "`alias`, `args`, `stats.p50`, `stats.avg`, `error`; `context`",
+        run: mitata_run,
+        notes: &["runtime"],
         ..HarnessFile::of(&mitata::Mitata, Stdout, is_mitata)
     },
     HarnessFile {
         versions: "the templates for JSON and CSV, and the table, of 4.3",
-        fields: "`title`, `name`, `batch`, `measurements`; the columns of CSV and of the table",
+        fields: "`title`, `name`, `unit`, `batch`, `measurements`; the columns of CSV and of the table",
+        notes: &["unit", "batch"],
+        settings: &[MachineFacts {
+            object: "results[]",
+            names: &[
+                ("epochs", "epochs"),
+                ("epochIterations", "epoch_iterations"),
+                ("maxEpochTime", "max_epoch_time"),
+                ("minEpochIterations", "min_epoch_iterations"),
+                ("minEpochTime", "min_epoch_time"),
+                ("warmup", "warmup"),
+            ],
+            others: Ignored,
+        }],
         ..HarnessFile::of(&nanobench::Nanobench, Stdout, is_nanobench)
     },
     HarnessFile {
@@ -157,6 +204,18 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
         fields: "`benchmarks[].states[]`: `axis_values`, `device`, `is_skipped`, `summaries[]` by `tag`",
         direction: "time of the GPU lower; the others are shown",
         run: nvbench_run,
+        notes: &["nvbench_version"],
+        settings: &[MachineFacts {
+            object: "benchmarks[].states[]",
+            names: &[
+                ("min_samples", "min_samples"),
+                ("min_time", "min_time"),
+                ("max_noise", "max_noise"),
+                ("skip_time", "skip_time"),
+                ("timeout", "timeout"),
+            ],
+            others: Ignored,
+        }],
         ..HarnessFile::of(&nvbench::Nvbench, Beside("nvbench.json"), |file| {
             Outline::shows(
                 file,
@@ -194,6 +253,18 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
                 others: Ignored,
             },
         ],
+        settings: &[MachineFacts {
+            object: "benchmarks[].options",
+            names: &[
+                ("disable_gc", "disable_gc"),
+                ("max_time", "max_time"),
+                ("min_rounds", "min_rounds"),
+                ("min_time", "min_time"),
+                ("timer", "timer"),
+                ("warmup", "warmup"),
+            ],
+            others: Ignored,
+        }],
         ..HarnessFile::of(
             &pytest_benchmark::PytestBenchmark,
             Own { read: pytest_benchmark_file, beside: &[pytest_benchmark::ENDS] },
@@ -326,6 +397,29 @@ fn is_nanobench(file: &ResultFile) -> bool {
             let mut cells = line.split('|').map(str::trim).skip_while(|cell| !cell.ends_with("/s"));
             line.starts_with('|') && cells.any(|cell| cell == "err%") && cells.any(|cell| cell == "total")
         })
+}
+
+/// The version, and how many samples it took, from the first benchmark.
+fn catch2_run(file: &ResultFile) -> RunReading {
+    let text = String::from_utf8_lossy(file.bytes);
+    let attribute = |element: &str, name: &str| {
+        let (_, rest) = text.split_once(&format!("<{element} "))?;
+        let (_, value) = rest.split_once('>')?.0.split_once(&format!(" {name}=\""))?;
+        Some(value.split_once('"')?.0.to_owned())
+    };
+    let run = RunReading::default().also("version", attribute("Catch2TestRun", "catch2-version"));
+    let run = run.setting("samples", attribute("BenchmarkResults", "samples"));
+    run.setting("resamples", attribute("BenchmarkResults", "resamples"))
+}
+
+/// The machine, from the first report.
+fn mitata_run(file: &ResultFile) -> RunReading {
+    let mut lines = file.bytes.split(|byte| *byte == b'\n').filter(|line| line.starts_with(b"{"));
+    let Some(report) = lines.next().and_then(Outline::parse) else { return RunReading::default() };
+    let text = |path: &str| report.text_at(path);
+    RunReading::default()
+        .also("cpu_model", text("context.cpu.name").or(text("cpu")))
+        .also("architecture", text("context.arch"))
 }
 
 fn nvbench_run(file: &ResultFile) -> RunReading {

@@ -29,6 +29,7 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
     let value = python_document(file)?;
     let document = Fields::of(file, "", &value)?;
     let mut run = RunReading { started: document.text("timestamp")?.and_then(utc), ..RunReading::default() };
+    run.also_of_row(unknown(document.all(), |_| false));
     for chapter in document.objects("results")? {
         let name = chapter.need("chapter", chapter.text("chapter")?)?;
         let benchmarks = chapter.objects("benchmarks")?;

@@ -13,6 +13,9 @@ const NAMES: [&str; 3] = ["kernel", "kernel_name", "name"];
 
 const KEYS: [&str; 5] = ["backend", "precision", "dtype", "device", "problem_size"];
 
+/// Fields with the reason of a failure or a skip.
+const SAID: [&str; 4] = ["error_message", "error", "skip_reason", "reason"];
+
 /// Figures other than the time, by the last part of their name: metric, unit, direction, and whether it is judged.
 const FIGURES: [(&str, &str, &str, Option<Better>, bool); 9] = [
     ("memory_mb", "memory", "MB", Some(Better::Lower), true),
@@ -30,7 +33,7 @@ pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     name: "kernel-summary",
     title: "summary of a kernel runner",
     versions: "rows in `results` or `kernels`, with `success`; the file of one kernel",
-    fields: "`kernel`, `backend`, `precision`, `problem_size`, `success`; `raw_times_ms`, else statistics of the time with `ms`; `memory_mb`, `energy_j`, `power_w`, `rmse`, `max_error`, `relative_error`; `total`; `environment` of the run",
+    fields: "`kernel`, `backend`, `precision`, `problem_size`, `success`, `iterations`, `warmup`; `raw_times_ms`, else statistics of the time with `ms`; `memory_mb`, `energy_j`, `power_w`, `rmse`, `max_error`, `relative_error`; `total`; `environment` of the run",
     direction: "time, memory and energy lower; errors of the result are shown",
     recognises,
     read,
@@ -68,6 +71,13 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
         run.commit = git.map(|git| git.text("commit")).transpose()?.flatten().map(str::to_owned);
         run.facts = environment.facts();
     }
+    let is_known = |key: &str| KEYS.contains(&key) || NAMES.contains(&key);
+    run.also_of_row(unknown(document.all(), is_known));
+    for row in &rows {
+        let settings = ["iterations", "warmup"].into_iter();
+        run.settings_of_row(settings.filter_map(|key| Some((key.to_owned(), row.get(key)?.clone()))));
+        run.also_of_row(unknown(row.all(), is_known));
+    }
     Ok(vec![run])
 }
 
@@ -83,9 +93,8 @@ fn read_row(row: &Fields) -> Result<Reading, ReadError> {
         }
     }
     let mut reading = named(name, params);
-    let said = ["error_message", "error", "skip_reason", "reason"]
-        .into_iter()
-        .find_map(|key| row.get(key).and_then(Value::as_str).filter(|text| !text.is_empty()));
+    let said =
+        SAID.into_iter().find_map(|key| row.get(key).and_then(Value::as_str).filter(|text| !text.is_empty()));
     if row.flag("skipped")? == Some(true) {
         return Ok(reading.with_end(skipped(said.unwrap_or("it was skipped"))));
     }

@@ -19,7 +19,7 @@ pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     name: "kernelbench",
     title: "KernelBench",
     versions: "`results/timing/.../baseline_time_*.json`",
-    fields: "`mean`, `std`, `min`, `max`, `num_trials`, `hardware` of each problem of a level",
+    fields: "`mean`, `std`, `min`, `max`, `num_trials`, `hardware`, `device` of each problem of a level",
     direction: "times lower; the least and the most are shown",
     recognises,
     read,
@@ -45,6 +45,9 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
         for (problem, value) in &problems.0 {
             let (reading, hardware) = reading(file, level, problem, value)?;
             run.readings.push(reading);
+            let field = |key: &str| Some((key.to_owned(), value.get(key)?.clone()));
+            run.also_of_row(field("device"));
+            run.settings_of_row(field("num_trials"));
             if let Some(hardware) = hardware {
                 run.facts.entry("hardware".into()).or_insert_with(|| hardware.into());
             }

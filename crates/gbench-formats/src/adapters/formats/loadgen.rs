@@ -32,7 +32,8 @@ pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     title: "MLPerf LoadGen",
     versions: "`mlperf_log_summary.txt` of 2.0 to 6.0",
     fields: "`SUT name`, `Scenario`, `Mode`, `Result is`, constraints and recommendations; samples and tokens per second; \
-             percentiles of latency, first token and time per output token; the test's parameters",
+             percentiles of latency, first token and time per output token; the test's parameters. `max_async_queries` is the case's, \
+             and so are `target_qps` and `samples_per_query` except Offline",
     direction: "latencies lower, rates higher; Offline latencies are totals and are shown",
     tried: &[
         "6.0.17",
@@ -67,6 +68,24 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
     let keys = [("sut", need("SUT name")?), ("scenario", scenario), ("mode", need("Mode")?)];
     let params: Params = keys.into_iter().map(|(name, value)| (name.to_owned(), param(value))).collect();
     let mut reading = named("loadgen", params);
+    let mut run = RunReading::default();
+    let parameters = text.lines().skip_while(|line| line.trim() != PARAMETERS);
+    let parameters = parameters.take_while(|line| !line.trim().is_empty());
+    for (key, value) in parameters.filter_map(|line| line.split_once(':')) {
+        let (key, value) = (key.trim(), param(value));
+        // Offline all samples are one query, and the asked rate only says how many they are.
+        let is_load = ["samples_per_query", "target_qps"].contains(&key);
+        let is_workload = is_load && scenario != "Offline" || key == "max_async_queries";
+        let is_setting =
+            is_setting(key) || ["min_", "max_", "accuracy_log"].iter().any(|start| key.starts_with(start));
+        if is_workload {
+            reading.also([(key.to_owned(), value)]);
+        } else if is_setting || is_load || key == "print_timestamps" {
+            run = run.setting(key, value.to_string());
+        } else {
+            run = run.also(key, value.to_string());
+        }
+    }
     figures(&mut reading, file, text, scenario == "Offline")?;
     reading.end = match need("Result is")? {
         "VALID" if reading.end == End::Measured => errors,
@@ -74,7 +93,8 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
         "INVALID" => failed(format!("the result is INVALID: {}", reasons(text))),
         other => return Err(file.wrong(format!("the result is `{other}`, neither VALID nor INVALID"))),
     };
-    Ok(RunReading::only(vec![reading]))
+    run.readings.push(reading);
+    Ok(vec![run])
 }
 
 fn value_of<'a>(line: &'a str, name: &str) -> Option<&'a str> {

@@ -22,6 +22,7 @@ pub use interface::harness_file::HarnessFile;
 pub(super) use interface::program::OUT as OUT_WORD;
 pub(crate) use interface::program::ResultProgram;
 pub use interface::repeats::Repeats;
+pub use readers::values::changes_by_itself;
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;

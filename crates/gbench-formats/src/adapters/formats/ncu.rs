@@ -27,7 +27,7 @@ pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     name: "ncu",
     title: "Nsight Compute `ncu --csv`",
     versions: "2020 to 2025: the long table, and `--page raw` with its row of units",
-    fields: "`ID`, `Process ID`, `Kernel Name`, `Block Size`, `Grid Size`, `Device`; `Duration` or `gpu__time_duration` of the long table, \
+    fields: "`ID`, `Process ID`, `Kernel Name`, `Block Size`, `Grid Size`, `Device`; `Process Name`, `CC` of the run; `Duration` or `gpu__time_duration` of the long table, \
              each metric of the wide one",
     direction: "durations lower; all else is shown",
     recognises: |file| file.any_line(NCU_HEADER, is_ncu_header),
@@ -51,7 +51,16 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
         Some(_) => long(file, &columns, &records)?,
         None => wide(file, &columns, &records)?,
     };
-    Ok(RunReading::only(readings))
+    let of_column = |name: &str| {
+        let column = columns.of(name);
+        let mut found: Vec<&str> = records.iter().map(|record| record.cell(column)).collect();
+        found.retain(|cell| !cell.is_empty());
+        found.sort_unstable();
+        found.dedup();
+        found
+    };
+    let run = RunReading::from(readings);
+    Ok(vec![run.also("compute_capability", of_column("CC")).also("process", of_column("Process Name"))])
 }
 
 struct Columns<'a>(&'a [String]);

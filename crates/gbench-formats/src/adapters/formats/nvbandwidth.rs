@@ -17,7 +17,7 @@ pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     title: "nvbandwidth",
     versions: "0.2 to 0.8, text and JSON",
     fields: "`Running`, the matrices with their unit, `SUM`, errors; JSON: `testcases[]` with `name`, `status`, `bandwidth_description`, \
-             `bandwidth_matrix`, `sum`, `error`; versions",
+             `bandwidth_matrix`, `sum`, `error`; versions and devices",
     direction: "bandwidths higher, latencies lower; sums are shown",
     recognises,
     read: |file| if file.begins(b'{') { json::read(file) } else { text::read(file) },

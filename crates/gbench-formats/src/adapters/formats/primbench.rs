@@ -9,6 +9,9 @@ use super::interface::prelude::*;
 /// Settings that affect the result; the others set the duration or the output.
 const SETTINGS: [&str; 3] = ["size", "hot", "seed"];
 
+/// Facts of `general`.
+const GENERAL: [&str; 5] = ["gpu_name", "gpu_arch", "hip_version", "clang_version", "library_build_type"];
+
 #[derive(Deserialize)]
 struct Document {
     context: Context,
@@ -40,7 +43,7 @@ pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     title: "primbench",
     versions: "`results_version` 2",
     fields: "`meta`, `bytes_per_second`, `items_per_second`, `noise_percent`, `noise_timeout` of `specializations`; `algorithm`, `gpu_name`, \
-             `date` and versions of `general`; `size`, `hot`, `seed` of `settings`; `flags`",
+             `host_name`, `date` and versions of `general`; `settings`, of which `size`, `hot` and `seed` are parameters; `flags`",
     direction: "rates higher; that of items follows from that of bytes and is shown",
     recognises: |file| Outline::of(file, &["context", "specializations"], &["results_version"]).is_some(),
     read,
@@ -53,9 +56,22 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
     let algorithm =
         general("algorithm").ok_or_else(|| file.at("context.general.algorithm", "it is missing"))?;
     let mut run = RunReading { started: general("date").and_then(utc), ..RunReading::default() };
-    for key in ["gpu_name", "gpu_arch", "hip_version", "clang_version", "library_build_type"] {
+    for key in GENERAL {
         run = run.fact(key, general(key));
     }
+    run = run.also("host", general("host_name")).also("build_type", general("library_build_type"));
+    let others = |entries: &Entries<Value>| entries.0.clone();
+    let general = others(&found.context.general);
+    let fields = general.iter().map(|(name, value)| (name.as_str(), value));
+    run.also_of_row(unknown(fields, |name| {
+        GENERAL.contains(&name) || ["algorithm", "host_name"].contains(&name) || name.contains("bus_id")
+    }));
+    let settings = others(&found.context.settings).into_iter();
+    run.settings_of_row(settings.filter(|(name, _)| {
+        !SETTINGS.contains(&name.as_str())
+            && !changes_by_itself(name)
+            && !["dry", "json_out"].contains(&name.as_str())
+    }));
     run.readings = found.specializations.iter().map(|one| reading(algorithm, &found.context, one)).collect();
     Ok(vec![run])
 }

@@ -67,7 +67,12 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
     // `env` distinguishes measurements within one file. A file with a single value is one side, whatever the value.
     let envs: BTreeSet<&Option<String>> = measurements.iter().map(|it| &it.task_spec.env).collect();
     let several = envs.len() > 1;
-    Ok(RunReading::only(measurements.iter().map(|it| reading(it, several)).collect()))
+    let mut run = RunReading::from(measurements.iter().map(|it| reading(it, several)).collect::<Vec<_>>());
+    for TaskSpec { stmt, env, .. } in measurements.iter().map(|it| &it.task_spec) {
+        let facts = [("env", env), ("stmt", stmt)].into_iter();
+        run.also_of_row(facts.filter_map(|(name, text)| Some((name.to_owned(), text.clone()?.into()))));
+    }
+    Ok(vec![run])
 }
 
 fn reading(measurement: &Measurement, several_envs: bool) -> Reading {

@@ -13,7 +13,7 @@ pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     name: "triton",
     title: "triton.testing",
     versions: "the CSV of `perf_report`",
-    fields: "as parameters the first column and those that repeat it, or those before the first whose name ends in a unit; the others as providers",
+    fields: "as parameters the first column and those that repeat it, or those before the first whose name ends in a unit; the others as providers. The plot is the name of the file",
     direction: "by the unit in the name of a column; without one it is shown and not judged",
     read,
     ..DeclaredFormat::SUMMARY
@@ -45,7 +45,20 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
             provider(file, &table, row, (keys, column), (&mut readings, first))?;
         }
     }
-    Ok(RunReading::only(readings.into_iter().map(ended).collect()))
+    let run = RunReading::from(readings.into_iter().map(ended).collect::<Vec<_>>());
+    Ok(vec![run.also("plot", plot(file.file_name()))])
+}
+
+/// The name of the plot: that of the file, as `perf_report` gives it, without what tells runs apart, such as `-3` or `before-`.
+/// `None`: nothing is left.
+fn plot(file: &str) -> Option<String> {
+    const OF_RUNS: [&str; 9] = ["after", "base", "baseline", "before", "head", "main", "new", "old", "run"];
+    let stem = file.strip_suffix(".csv").unwrap_or(file);
+    let words = stem
+        .split(|c: char| !c.is_alphanumeric())
+        .map(|word| word.trim_matches(|c: char| c.is_ascii_digit()));
+    let kept: Vec<&str> = words.filter(|word| word.len() > 1 && !OF_RUNS.contains(word)).collect();
+    (!kept.is_empty()).then(|| kept.join("-"))
 }
 
 /// False for the columns after the providers: the difference that `diff_col` adds, and the extremes that some versions
@@ -107,4 +120,21 @@ fn provider(
     }
     summarised(reading, metric, unit, alone(value)).judged = direction_of_unit(unit).is_some();
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::plot;
+
+    #[test]
+    fn a_plot_is_named_by_its_file_without_the_numbers_of_runs() {
+        for (file, name) in [
+            ("fused-softmax-performance.csv", Some("fused-softmax-performance")),
+            ("before-softmax_3.csv", Some("softmax")),
+            ("run-12.csv", None),
+            ("0.csv", None),
+        ] {
+            assert_eq!(plot(file).as_deref(), name, "{file}");
+        }
+    }
 }

@@ -23,7 +23,7 @@ pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     name: "tritonbench",
     title: "TritonBench",
     versions: "`--csv` with `;`, and `--output-json`",
-    fields: "the columns `provider-metric`; `metrics` by `tritonbench_<op>_<mode>[x_<input>-<backend>]_<metric>`",
+    fields: "the columns `provider-metric`; `env`; `metrics` by `tritonbench_<op>_<mode>[x_<input>-<backend>]_<metric>`",
     direction: "times and memory lower; rates higher, and judged if there is no time; others are shown",
     recognises,
     read,
@@ -38,8 +38,10 @@ fn recognises(file: &ResultFile) -> bool {
 }
 
 fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
-    let cases = if file.begins(b'{') { json(file)? } else { csv(file)? };
-    Ok(RunReading::only(cases.into_iter().map(Case::reading).collect()))
+    let (cases, env) = if file.begins(b'{') { json(file)? } else { (csv(file)?, Entries::default()) };
+    let mut run = RunReading::from(cases.into_iter().map(Case::reading).collect::<Vec<_>>());
+    run.also_of_row(unknown(env.0.iter().map(|(name, value)| (name.as_str(), value)), |_| false));
+    Ok(vec![run])
 }
 
 /// The cells of one input and backend, in the order of the file.
@@ -164,10 +166,13 @@ fn csv(file: &ResultFile) -> Result<Vec<Case>, ReadError> {
 
 #[derive(Deserialize)]
 struct Document {
+    #[serde(default)]
+    env: Entries<Value>,
     metrics: Entries<Value>,
 }
 
-fn json(file: &ResultFile) -> Result<Vec<Case>, ReadError> {
+/// The cases and the environment.
+fn json(file: &ResultFile) -> Result<(Vec<Case>, Entries<Value>), ReadError> {
     let document: Document = document(file)?;
     let mut cases = Vec::new();
     for (key, value) in &document.metrics.0 {
@@ -183,7 +188,7 @@ fn json(file: &ResultFile) -> Result<Vec<Case>, ReadError> {
             add(&mut cases, name, backend(("x", param(input)), provider), metric, cell);
         }
     }
-    Ok(cases)
+    Ok((cases, document.env))
 }
 
 /// The parts of `tritonbench_gemm_fwd[x_256-triton]_latency`: neither a provider nor a metric contains a bracket, and a

@@ -26,6 +26,14 @@ const PARAMS: [&str; 16] = [
     "random_input_len",
     "random_output_len",
 ];
+/// More parameters: those of a sweep, which adds the options of server and client, and of the other programs.
+const SWEPT: &str = "async_scheduling|attention_backend|batch_size|block_size|custom_output_len|data_parallel_size|\
+    dataset_path|dtype|enable_chunked_prefill|enable_prefix_caching|enforce_eager|goodput|\
+    gpu_memory_utilization|hf_name|hf_split|hf_subset|ignore_eos|input_len|kv_cache_dtype|logprobs|\
+    lora_name|max_model_len|max_num_batched_tokens|max_num_seqs|model|num_speculative_tokens|output_len|\
+    pipeline_parallel_size|quantization|random_batch_size|random_prefix_len|random_range_ratio|\
+    repetition_penalty|sharegpt_output_len|sonnet_input_len|sonnet_output_len|sonnet_prefix_len|\
+    speculative_config|temperature|tensor_parallel_size|top_k|top_p|use_beam_search|use_chat_template";
 const SERVE: [&str; 6] =
     ["completed", "model_id", "tokenizer_id", "num_prompts", "total_input_tokens", "request_throughput"];
 const LATENCY: [&str; 3] = ["avg_latency", "latencies", "percentiles"];
@@ -39,7 +47,7 @@ pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     title: "vLLM bench",
     versions: "`bench serve`, also of `benchmark_serving.py` and for embeddings; `bench latency`; `bench throughput`",
     fields: "`completed`, `failed`, `median_`, `std_`, `p99_` of `ttft`, `tpot`, `itl`, `e2el`, also without `_ms`, `ttfts`, the throughputs; \
-             `latencies`, `percentiles`; `tokens_per_second`",
+             `latencies`, `percentiles`; `tokens_per_second`; the options of a sweep",
     direction: "times lower, throughputs higher",
     recognises,
     read,
@@ -55,8 +63,40 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
     let lines = file.bytes.trim_ascii().split(|byte| *byte == b'\n');
     let appended = lines.filter(|line| line.starts_with(b"{\"")).count() > 1;
     let found: Vec<Document> = if appended { json_lines(file)? } else { vec![document(file)?] };
-    let readings: Result<Vec<Reading>, ReadError> = found.iter().map(|found| reading(file, found)).collect();
-    Ok(RunReading::only(readings?))
+    let mut run = RunReading::default();
+    for found in &found {
+        let mut reading = reading(file, found)?;
+        let swept = |(key, value): &(String, Value)| {
+            let name = option(key);
+            let is_param = is_swept(&name) && !reading.case.params.contains_key(&name);
+            let value = scalar(value).filter(|_| is_param)?;
+            Some(match value {
+                // The folder depends on the machine.
+                ParamValue::Text(path) if name == "dataset_path" => {
+                    text_param(&name, path.rsplit('/').next().unwrap_or(&path))
+                }
+                value => (name, value),
+            })
+        };
+        let swept: Params = found.0.iter().filter_map(swept).collect();
+        reading.also(swept);
+        let fields = || found.0.iter().map(|(key, value)| (key.as_str(), value));
+        let is_known = |key: &str| PARAMS.contains(&key) || is_swept(&option(key));
+        let settings = fields().filter(|(key, value)| is_setting(key) && value.is_number());
+        run.settings_of_row(settings.map(|(key, value)| (key.to_owned(), value.clone())));
+        run.also_of_row(unknown(fields(), is_known));
+        run.readings.push(reading);
+    }
+    Ok(vec![run])
+}
+
+fn is_swept(name: &str) -> bool {
+    SWEPT.split('|').any(|option| option == name)
+}
+
+/// `--max-num-seqs` of a sweep as `max_num_seqs`.
+fn option(key: &str) -> String {
+    key.trim_start_matches('-').replace('-', "_")
 }
 
 fn reading(file: &ResultFile, found: &Document) -> Result<Reading, ReadError> {

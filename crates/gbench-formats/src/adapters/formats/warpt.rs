@@ -10,7 +10,7 @@ pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     name: "warpt",
     title: "warpt",
     versions: "its `BenchmarkSuiteRun`",
-    fields: "`spec.id`, `spec.params`; `metrics[]` with `name`, `value`, `unit`, `higher_is_better`, `tags`; `success`, `error_message`, `start_time`, `metadata`",
+    fields: "`spec.id`, `spec.params`; `metrics[]` with `name`, `value`, `unit`, `higher_is_better`, `tags`; `success`, `error_message`, `start_time`, `system`, `metadata`",
     direction: "as each metric says",
     recognises,
     read,
@@ -33,6 +33,14 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
     for result in &results {
         run.readings.push(read_result(result)?);
         starts.push(result.text("start_time")?.and_then(utc));
+        let system = result.object("system")?;
+        let system = system.iter().flat_map(flattened).filter(|(_, value)| !value.is_array());
+        run.also_of_row(
+            system.filter(|(name, _)| !changes_by_itself(name)).map(|(name, value)| (name, value.clone())),
+        );
+        let spec = result.object("spec")?;
+        let duration = spec.as_ref().and_then(|spec| spec.get("default_duration_seconds")).cloned();
+        run.settings_of_row(duration.map(|seconds| ("default_duration_seconds".to_owned(), seconds)));
     }
     run.started =
         starts.into_iter().collect::<Option<Vec<String>>>().and_then(|starts| starts.into_iter().min());

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::output::{HarnessOutput, ReadError};
 use super::source_tree::{Detected, Program, SourceTree};
-use gbench_model::{Better, Params};
+use gbench_model::{Better, ParamValue, Params};
 
 /// A harness's abilities. Each method is pure.
 pub trait Adapter: Sync {
@@ -260,6 +260,11 @@ impl Reading {
     /// Keeps a value with the record, if present.
     pub(crate) fn note(&mut self, name: &str, value: Option<impl Into<serde_json::Value>>) {
         self.metadata.extend(value.map(|value| (name.to_owned(), value.into())));
+    }
+
+    /// Adds parameters that earlier versions did not read. The name stays, and with it the id of a run from a file.
+    pub(crate) fn also(&mut self, params: impl IntoIterator<Item = (String, ParamValue)>) {
+        self.case.params.extend(params);
     }
 
     pub(crate) fn with_end(self, end: End) -> Self {

@@ -25,6 +25,25 @@ fn is_part(file: &ResultFile) -> bool {
     file.begins(b'{') && (Outline::has_keys(file, &sample) || Outline::has_keys(file, &benchmark))
 }
 
+/// The amounts of work that throughputs are computed from.
+pub(super) fn run(file: &ResultFile) -> RunReading {
+    #[derive(Deserialize)]
+    struct Benchmark {
+        throughput: Option<Value>,
+    }
+    let own = (file.file_name() == PARTS[1]).then_some(file.bytes);
+    let mut run = RunReading::default();
+    // `base` has the run before.
+    let is_new = |path: &str| path == PARTS[1] || path.ends_with("new/benchmark.json");
+    let beside = file.beside.ending(PARTS[1]).filter(|(path, _)| is_new(path)).map(|(_, bytes)| bytes);
+    for bytes in own.into_iter().chain(beside) {
+        let found: Option<Benchmark> = serde_json::from_slice(bytes).ok();
+        let throughput = found.and_then(|found| found.throughput).filter(|value| !value.is_null());
+        run.also_of_row(throughput.map(|value| ("throughput".to_owned(), value.to_string().into())));
+    }
+    run
+}
+
 pub(super) fn read(file: &ResultFile) -> Result<Vec<Reading>, ReadError> {
     // The adapter reads the files in the folder `new` of a case.
     let folder = match file.name.rsplit_once('/') {

@@ -35,7 +35,7 @@ pub(super) fn run(file: &ResultFile) -> RunReading {
         let fact = FACTS.iter().find_map(|(start, name)| Some((*name, line.strip_prefix(*start)?)));
         if let Some((name, value)) = fact {
             let value = String::from_utf8_lossy(value.trim_ascii());
-            run.facts.entry(name.to_owned()).or_insert_with(|| value.into());
+            run.more.entry(name.to_owned()).or_insert_with(|| value.into());
         }
     }
     run

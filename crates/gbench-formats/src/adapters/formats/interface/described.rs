@@ -8,7 +8,7 @@ use serde_json_path::JsonPath;
 
 use super::format::{DeclaredFormat, FormatAbout, ResultFile, ResultFormat, RunReading};
 use crate::adapters::formats::readers::table::{CsvTable, number, param};
-use crate::adapters::formats::readers::values::param_of;
+use crate::adapters::formats::readers::values::{param_of, unknown};
 use crate::adapters::interface::adapter::{Reading, Reads};
 use crate::adapters::interface::case::{fail, failed, named, summary};
 use crate::adapters::interface::output::ReadError;
@@ -40,6 +40,9 @@ pub struct Described {
     /// Fields that are above zero in a row that was measured.
     pub positive: Vec<String>,
     pub metrics: Vec<DescribedMetric>,
+    /// Texts and flags of a row that nothing above names are facts of the run.
+    #[serde(skip)]
+    pub keeps_others: bool,
     /// The name of the cases; empty if they are named by their parameters alone.
     pub case: String,
 }
@@ -145,7 +148,10 @@ impl Described {
                         Some(message) => reading.with_end(failed(message)),
                         None => reading,
                     };
-                    self.add(&mut runs, &field, reading);
+                    let others = row.as_object().filter(|_| self.keeps_others).into_iter().flatten();
+                    let others =
+                        unknown(others.map(|(name, value)| (name.as_str(), value)), |name| self.knows(name));
+                    self.add(&mut runs, &field, reading).also_of_row(others);
                 }
             }
         }
@@ -181,15 +187,42 @@ impl Described {
         Ok(runs)
     }
 
-    /// Adds a row to the run of its commit and facts.
-    fn add(&self, runs: &mut Vec<RunReading>, field: &dyn Fn(&str) -> Option<Field>, reading: Reading) {
+    /// True if a field of this name is read.
+    fn knows(&self, name: &str) -> bool {
+        let lists = [
+            &self.parameters,
+            &self.optional_parameters,
+            &self.facts,
+            &self.notes,
+            &self.errors,
+            &self.positive,
+        ];
+        let of_metric = |metric: &DescribedMetric| {
+            let beside = metric.summary.iter().flat_map(|it| [&it.deviation, &it.count]).flatten();
+            std::iter::once(&metric.field).chain(beside).any(|field| field == name)
+        };
+        lists.into_iter().flatten().chain(&self.commit).any(|field| field == name)
+            || self.conditions.contains_key(name)
+            || self.metrics.iter().any(of_metric)
+    }
+
+    /// The run of its commit and facts, to which this row is added.
+    fn add<'r>(
+        &self,
+        runs: &'r mut Vec<RunReading>,
+        field: &dyn Fn(&str) -> Option<Field>,
+        reading: Reading,
+    ) -> &'r mut RunReading {
         let commit = self.commit.as_deref().and_then(field).map(|found| found.text);
         let fact = |name: &String| Some((field_name(name), json!(field(name)?.param?)));
         let facts: BTreeMap<String, Value> = self.facts.iter().filter_map(fact).collect();
-        match runs.iter_mut().find(|run| run.commit == commit && run.facts == facts) {
-            Some(run) => run.readings.push(reading),
-            None => runs.push(RunReading { started: None, commit, facts, readings: vec![reading] }),
-        }
+        let place = runs.iter().position(|run| run.commit == commit && run.facts == facts);
+        let place = place.unwrap_or_else(|| {
+            runs.push(RunReading { commit, facts, ..RunReading::default() });
+            runs.len() - 1
+        });
+        runs[place].readings.push(reading);
+        &mut runs[place]
     }
 
     /// The fields that are read, for the documentation.

@@ -206,8 +206,13 @@ pub struct RunReading {
     pub started: Option<String>,
     /// The measured commit, if the file names it.
     pub commit: Option<String>,
-    /// Facts about the machine and the software: `gpu`, `driver`, `version`.
+    /// Facts about the machine and the software: `gpu`, `driver`, `version`. The run's id depends on them.
     pub facts: BTreeMap<String, serde_json::Value>,
+    /// More facts of the run, also about its workload. Earlier versions did not read them: the run's id does not depend on them,
+    /// so that a run which a history has keeps its id.
+    pub more: BTreeMap<String, serde_json::Value>,
+    /// How often and how long it measured. The run's id does not depend on it.
+    pub settings: BTreeMap<String, serde_json::Value>,
     pub readings: Vec<Reading>,
 }
 
@@ -219,12 +224,55 @@ impl RunReading {
 
     /// Adds a fact; null and an empty list add nothing.
     pub fn fact(mut self, name: &str, value: impl Into<serde_json::Value>) -> Self {
-        let value = value.into();
-        if !value.is_null() && value.as_array().is_none_or(|list| !list.is_empty()) {
-            self.facts.insert(name.to_owned(), value);
-        }
+        self.facts.extend(kept(name, value));
         self
     }
+
+    /// Adds a fact to [`RunReading::more`].
+    pub fn also(mut self, name: &str, value: impl Into<serde_json::Value>) -> Self {
+        self.more.extend(kept(name, value));
+        self
+    }
+
+    /// Adds facts of one row of several; values that differ between rows become a list.
+    pub(crate) fn also_of_row(&mut self, facts: impl IntoIterator<Item = (String, serde_json::Value)>) {
+        add_of_row(&mut self.more, facts);
+    }
+
+    /// The same for settings.
+    pub(crate) fn settings_of_row(
+        &mut self,
+        settings: impl IntoIterator<Item = (String, serde_json::Value)>,
+    ) {
+        add_of_row(&mut self.settings, settings);
+    }
+
+    /// Adds a setting.
+    pub fn setting(mut self, name: &str, value: impl Into<serde_json::Value>) -> Self {
+        self.settings.extend(kept(name, value));
+        self
+    }
+}
+
+fn add_of_row(
+    all: &mut BTreeMap<String, serde_json::Value>,
+    of_row: impl IntoIterator<Item = (String, serde_json::Value)>,
+) {
+    for (name, value) in of_row.into_iter().filter(|(_, value)| !value.is_null()) {
+        match all.get_mut(&name) {
+            None => _ = all.insert(name, value),
+            Some(serde_json::Value::Array(values)) if values.contains(&value) => {}
+            Some(serde_json::Value::Array(values)) => values.push(value),
+            Some(known) if *known == value => {}
+            Some(known) => *known = serde_json::Value::Array(vec![known.take(), value]),
+        }
+    }
+}
+
+fn kept(name: &str, value: impl Into<serde_json::Value>) -> Option<(String, serde_json::Value)> {
+    let value = value.into();
+    let is_empty = value.as_array().is_some_and(Vec::is_empty);
+    (!is_empty && !value.is_null()).then(|| (name.to_owned(), value))
 }
 
 impl From<Vec<Reading>> for RunReading {

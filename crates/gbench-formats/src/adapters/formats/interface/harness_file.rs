@@ -18,6 +18,10 @@ pub struct HarnessFile {
     pub(crate) run: fn(&ResultFile) -> RunReading,
     /// The objects of the file that describe its machine and its software.
     pub(crate) machine: &'static [MachineFacts],
+    /// The objects whose values say how often it measured.
+    pub(crate) settings: &'static [MachineFacts],
+    /// The adapter's notes of each case that are facts of the run.
+    pub(crate) notes: &'static [&'static str],
     /// As in [`FormatAbout`].
     pub(crate) versions: &'static str,
     pub(crate) fields: &'static str,
@@ -51,6 +55,8 @@ impl HarnessFile {
             recognises,
             run,
             machine: &[],
+            settings: &[],
+            notes: &[],
             versions: "",
             fields: "",
             direction: "time lower",
@@ -58,7 +64,7 @@ impl HarnessFile {
     }
 }
 
-/// An object of a JSON document whose texts, flags and numbers are facts of the machine or of the software.
+/// An object of a JSON document whose texts, flags and numbers are facts of the machine or of the software, or settings.
 pub(crate) struct MachineFacts {
     /// Its path, as [`Outline::at`] takes it; empty: the document, or the first element of its list.
     pub(crate) object: &'static str,
@@ -139,9 +145,18 @@ impl ResultFormat for HarnessFile {
         };
         readings.iter_mut().for_each(|reading| check::fail_within_a_cycle(self.adapter, reading));
         let mut run = RunReading { readings, ..(self.run)(file) };
-        let keys: Vec<&str> = self.machine.iter().filter_map(MachineFacts::first_key).collect();
-        if let Some(outline) = (!self.machine.is_empty()).then(|| Outline::of(file, &keys, &[])).flatten() {
-            run.facts.extend(self.machine.iter().flat_map(|facts| facts.read(&outline)));
+        let notes = run.readings.iter().flat_map(|reading| {
+            self.notes
+                .iter()
+                .filter_map(|name| Some(((*name).to_owned(), reading.metadata.get(*name)?.clone())))
+        });
+        let notes: Vec<(String, Value)> = notes.collect();
+        run.also_of_row(notes);
+        let objects = self.machine.iter().chain(self.settings);
+        let keys: Vec<&str> = objects.clone().filter_map(MachineFacts::first_key).collect();
+        if let Some(outline) = objects.clone().next().and_then(|_| Outline::of(file, &keys, &[])) {
+            run.more.extend(self.machine.iter().flat_map(|facts| facts.read(&outline)));
+            run.settings.extend(self.settings.iter().flat_map(|facts| facts.read(&outline)));
         }
         Ok(vec![run])
     }

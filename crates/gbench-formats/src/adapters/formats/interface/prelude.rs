@@ -11,7 +11,8 @@ pub(crate) use crate::adapters::formats::readers::table::{
 };
 pub(crate) use crate::adapters::formats::readers::time::{utc, utc_millis};
 pub(crate) use crate::adapters::formats::readers::values::{
-    Entries, document, json_lines, param_of, python_document, scalar, typed,
+    Entries, changes_by_itself, document, is_setting, json_lines, param_of, python_document, scalar, typed,
+    unknown,
 };
 pub(crate) use crate::adapters::interface::adapter::{End, Reading, Reads};
 pub(crate) use crate::adapters::interface::case::{

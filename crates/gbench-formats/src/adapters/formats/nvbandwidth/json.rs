@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::row::{cell, quantity, sum, unknown, without_cells};
+use super::row::{cell, device_name, quantity, sum, unknown, without_cells};
 use crate::adapters::formats::interface::prelude::*;
 
 #[derive(Deserialize)]
@@ -56,7 +56,9 @@ pub(super) fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
         let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         run = run.fact(name, body.others.get(key).map(text));
     }
-    Ok(vec![run])
+    let devices = body.others.get("GPU Device list").and_then(Value::as_array).into_iter().flatten();
+    let names: Vec<&str> = devices.filter_map(|device| device_name(device.as_str()?)).collect();
+    Ok(vec![run.also("devices", names)])
 }
 
 impl TestCase {

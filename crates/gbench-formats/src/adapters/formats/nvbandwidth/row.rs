@@ -37,3 +37,9 @@ pub(super) fn sum(readings: &mut Vec<Reading>, test: &str, unit: &str, value: f6
 pub(super) fn without_cells(readings: &mut Vec<Reading>, test: &str, end: End) {
     readings.push(named(test, Params::new()).with_end(end));
 }
+
+/// The name of `0: NVIDIA H100 (00000000:01:00)`: the address depends on the slot.
+pub(super) fn device_name(listed: &str) -> Option<&str> {
+    let (_, name) = listed.split_once(": ")?;
+    Some(name.rsplit_once(" (").map_or(name, |(name, _)| name).trim())
+}

@@ -1,6 +1,6 @@
 //! The text of nvbandwidth: each test between `Running NAME.` and `SUM NAME VALUE`.
 
-use super::row::{cell, quantity, sum, unknown, without_cells};
+use super::row::{cell, device_name, quantity, sum, unknown, without_cells};
 use crate::adapters::formats::interface::prelude::*;
 
 struct Running<'a> {
@@ -59,7 +59,8 @@ pub(super) fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
         None => {}
     }
     run.readings = readings;
-    Ok(vec![run])
+    let devices = text.lines().filter_map(|line| device_name(line.strip_prefix("Device ")?));
+    Ok(vec![run.also("devices", devices.collect::<Vec<_>>())])
 }
 
 fn version(line: &str) -> Option<(&'static str, &str)> {

@@ -70,6 +70,40 @@ pub(crate) fn param_of(value: &Value) -> Option<ParamValue> {
     Some(ParamValue::Text(parts?.join(between)))
 }
 
+/// True if the value of a field changes from run to run, whatever ran: a date, a temperature, the number of a run, its outcome.
+pub fn changes_by_itself(name: &str) -> bool {
+    const IDS: &str = "benchmark_id|id|job_id|run_id|session_id|trace_id";
+    const WORDS: &str = "available|clock|created|date|datetime|dir|elapsed|ended|error|errors|failed|file|filename|finished|\
+        free|load|message|mhz|output|passed|path|pid|port|power|reason|run|seconds|skipped|started|status|\
+        success|temp|temperature|time|timestamp|uptime|url|usage|used|uuid";
+    IDS.split('|').any(|id| id == name) || has_word(name, WORDS)
+}
+
+/// True if a field is how often, or for how long, a program measures.
+pub(crate) fn is_setting(name: &str) -> bool {
+    has_word(
+        name,
+        "burnin|iteration|iterations|iters|repetitions|reps|runs|samples|seed|timeout|trials|warmup|warmups",
+    )
+}
+
+fn has_word(name: &str, words: &str) -> bool {
+    let mut parts = name.split(|c: char| !c.is_ascii_alphanumeric()).map(str::to_ascii_lowercase);
+    parts.any(|part| words.split('|').any(|word| word == part))
+}
+
+/// The texts and flags of a record that its reader does not know, as facts. A number may be a figure, and is not a fact.
+pub(crate) fn unknown<'a>(
+    fields: impl IntoIterator<Item = (&'a str, &'a Value)>,
+    is_known: impl Fn(&str) -> bool,
+) -> Vec<(String, Value)> {
+    let is_fact = |name: &str, value: &Value| {
+        (value.is_string() || value.is_boolean()) && !is_known(name) && !changes_by_itself(name)
+    };
+    let facts = fields.into_iter().filter(|(name, value)| is_fact(name, value) && value.as_str() != Some(""));
+    facts.map(|(name, value)| (name.to_owned(), value.clone())).collect()
+}
+
 /// A JSON object in its order. A key that appears twice is an error.
 #[derive(Clone, Debug)]
 pub(crate) struct Entries<T>(pub Vec<(String, T)>);

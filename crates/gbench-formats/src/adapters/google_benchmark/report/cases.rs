@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::super::names::case_name;
+use super::super::names::{case_name, fixed_iterations};
 use super::entry::Entry;
 use crate::adapters::interface::prelude::*;
 
@@ -49,9 +49,9 @@ impl Case {
         reading.iterations = log.iterations(&reading.case.native, self.threads).or_else(|| {
             // Only a case with a fixed number of iterations runs without a search for that number. An argument may have
             // the same name.
-            let Some(ParamValue::Int(own)) = reading.case.params.get("iterations") else { return None };
+            let own = fixed_iterations(&reading.case.native)?;
             let all = self.iterations as f64;
-            (all == *own as f64 * self.repetitions as f64 * self.threads as f64).then_some(all)
+            (all == own as f64 * self.repetitions as f64 * self.threads as f64).then_some(all)
         });
         reading
     }
