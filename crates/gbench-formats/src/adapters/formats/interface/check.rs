@@ -1,13 +1,14 @@
 //! Checks the result of every format's reader, as [`crate::adapters::read`] does for harnesses.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::format::{ResultFile, ResultFormat, RunReading};
 use super::repeats::Repeats;
-use crate::adapters::interface::adapter::Reading;
+use crate::adapters::interface::adapter::{CaseName, Reading};
 use crate::adapters::interface::case::named;
 use crate::adapters::interface::check;
 use crate::adapters::interface::output::ReadError;
+use gbench_model::Params;
 
 /// A fact with more values in the rows of one file describes the rows, and not the run.
 const MAX_VALUES: usize = 32;
@@ -40,13 +41,14 @@ pub fn read_repeated(
 
 /// Names in full the cases that differ only in parameters which are not in their names.
 fn tell_apart(readings: &mut [Reading]) {
-    let mut seen = HashSet::new();
-    let twice: HashSet<String> = readings
-        .iter()
-        .filter(|reading| !seen.insert(reading.case.native.as_str()))
-        .map(|reading| reading.case.native.clone())
-        .collect();
-    for reading in readings.iter_mut().filter(|reading| twice.contains(&reading.case.native)) {
+    let mut known: HashMap<&str, &Params> = HashMap::new();
+    let mut several = HashSet::new();
+    for CaseName { native, params, .. } in readings.iter().map(|reading| &reading.case) {
+        if *known.entry(native).or_insert(params) != params {
+            several.insert(native.clone());
+        }
+    }
+    for reading in readings.iter_mut().filter(|reading| several.contains(&reading.case.native)) {
         reading.case.native = named(&reading.case.case, reading.case.params.clone()).case.native;
     }
 }
