@@ -175,11 +175,8 @@ fn f4_a_harness_that_dies_at_case_37_of_100_costs_that_case_alone() {
 
 /// Lists two cases, reports the first, and ends the gate by SIGINT before it has measured the second.
 const INTERRUPTS: &str = r#"
-for word in "$@"; do case $word in
-    --benchmark_list_tests*) printf 'case_0\ncase_1\n'; exit;;
-    --benchmark_out=*) out=${word#*=};;
-esac; done
-cat > "$out" <<'END'
+[ -z "$BENCHMARK_LIST_TESTS" ] || { printf 'case_0\ncase_1\n'; exit; }
+cat > "$BENCHMARK_OUT" <<'END'
 {"context": {}, "benchmarks": [
 {"name": "case_0", "run_name": "case_0", "run_type": "iteration", "repetition_index": 0, "iterations": 9,
  "real_time": 100, "cpu_time": 100, "time_unit": "ns"}

@@ -328,9 +328,9 @@ pub struct ProcessRecord {
     pub index: u32,
     /// UTC, RFC 3339 with milliseconds.
     pub started: String,
-    /// Seconds from spawn to exit, by a monotonic clock. In lock-step, waiting for turns included. Where several cases
-    /// share a process, each has its part of them, so that they are counted once in all: the time of its own stages, or an
-    /// equal share if these are not known. The time of processes whose results it lost is included.
+    /// Seconds from spawn to exit, by a monotonic clock. In lock-step, waiting for turns included. If several cases share a
+    /// process, each has a part of the seconds, so that they are counted once in all: the time of the stages of the case, or
+    /// an equal share if these are not known. The time of processes whose results the case lost is included.
     pub seconds: f64,
     /// Left out where it was measured, as nearly always: a record holds very many of these.
     #[serde(default, skip_serializing_if = "Outcome::is_measured")]

@@ -82,7 +82,7 @@ struct ListedRun {
     turn: MeasuringTurn,
     suite: Suite,
     folder: PathBuf,
-    /// Of the folder's repository, before listing built anything in it.
+    /// State of the folder's repository before listing built anything in it.
     git: Probe<GitFacts>,
 }
 

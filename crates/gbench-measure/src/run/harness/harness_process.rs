@@ -107,7 +107,7 @@ fn split(execution: &Execution, natives: &[&str], last: bool) -> Vec<Option<Exec
     let explained = readings.iter().any(|reading| matches!(reading.end, End::Failed { .. }));
     let blamed = natives.iter().any(|native| of(native).is_none());
     let trusted = ended_well || (by_itself && explained) || (natives.len() > 1 && blamed) || cut_short;
-    // Of several cases, it is not known which one ran when the run ended.
+    // If several cases share the process, it is not known which one ran when the run ended.
     let is_told = |native: &&str| of(native).is_some() || (last && (natives.len() == 1 || !cut_short));
     let told = natives.iter().filter(|native| is_told(native)).count();
     // The common part, without the output: copying all of it for each case would be quadratic.

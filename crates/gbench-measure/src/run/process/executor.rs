@@ -50,7 +50,7 @@ pub trait Executor: Send {
     }
 }
 
-/// What a process shows while it runs.
+/// A report about a process that still runs.
 pub enum Meanwhile<'a> {
     /// The seconds so far, and the end of the newest output, from stderr or stdout.
     Output { seconds: f64, text: &'a str },

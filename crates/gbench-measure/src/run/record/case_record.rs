@@ -38,7 +38,7 @@ pub(super) struct CaseRecorder {
     jobs: Option<Shown>,
 }
 
-/// What the processes that cases share gave.
+/// The results of the processes that cases share.
 pub(crate) struct CaseParts {
     /// By case; `None`: the run ended before it was measured.
     pub parts: Vec<Option<(Execution, ProcessContext)>>,

@@ -17,10 +17,7 @@ pub(super) fn checked(
     headers: Vec<RunRecord>,
     records: Vec<RunRecord>,
 ) -> Result<Vec<RunRecord>> {
-    if records.len() != headers.len() {
-        let what = format!("it has {} sides, and this comparison {}", records.len(), headers.len());
-        return Err(refused(&records[0], what));
-    }
+    let sides = [records.len(), headers.len()];
     let resumed = humantime::format_rfc3339_millis(SystemTime::now());
     let mut taken = Vec::new();
     for (arm, (header, mut record)) in headers.into_iter().zip(records).enumerate() {
@@ -40,6 +37,12 @@ pub(super) fn checked(
             before.rule.most_rounds = now.rule.most_rounds;
         }
         taken.push(record);
+    }
+    if sides[0] != sides[1] {
+        return Err(refused(
+            &taken[0],
+            format!("it has {} sides, and this comparison {}", sides[0], sides[1]),
+        ));
     }
     Ok(taken)
 }

@@ -145,7 +145,7 @@ fn words(name: &str) -> Vec<&str> {
     ends.into_iter().map(|end| &name[std::mem::replace(&mut from, end)..end]).collect()
 }
 
-/// For each name the places of the words that tell it from the others of `among`, which are equal before `from`.
+/// Keeps, for each name, the places of the words in which it differs from the others of `among`, which are equal before `from`.
 fn keep_differing(words: &[Vec<&str>], among: Vec<usize>, from: usize, kept: &mut [BTreeSet<usize>]) {
     let word = |name: usize, at: usize| words[name].get(at);
     let longest = among.iter().map(|name| words[*name].len()).max().unwrap_or(0);

@@ -15,7 +15,7 @@ pub enum Repeats {
     Refuse,
     /// They are measurements of one process.
     Samples,
-    /// Each is of a process of its own.
+    /// Each comes from a separate process.
     Processes,
 }
 
