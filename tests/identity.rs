@@ -198,10 +198,17 @@ fn l2_every_format_says_what_is_workload_machine_setting_and_figure() {
 
 #[test]
 fn b3_a_run_keeps_the_id_that_it_has_in_a_history() {
-    for format in FORMATS {
-        let id = record_of(format, &[file(format, None, str::to_owned)]).unwrap().run_id.to_string();
-        assert!(format.run.is_none_or(|before| id.ends_with(before)), "{}: {id}", format.name);
-    }
+    let id = |format: &Format| {
+        let record = record_of(format, &[file(format, None, str::to_owned)]).unwrap();
+        record.run_id.to_string()
+    };
+    let others: Vec<(&str, String)> = FORMATS
+        .iter()
+        .map(|format| (format, id(format)))
+        .filter(|(format, id)| format.run.is_some_and(|before| !id.ends_with(before)))
+        .map(|(format, id)| (format.name, id))
+        .collect();
+    assert!(others.is_empty(), "{others:?}");
 }
 
 /// A report of Google Benchmark of one benchmark with this many repetitions.

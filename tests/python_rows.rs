@@ -714,7 +714,7 @@ fn code_that_both_sides_import_from_the_checkout_is_no_measurement() {
         ended(compare)
     };
     compare()
-        .exits(4)
+        .exits(3)
         .says("is your checkout and not the tree of this side")
         .says("name its folder by `path`");
     // Each side's own sources: the change is seen.
@@ -760,7 +760,7 @@ fn a_file_that_only_the_checkout_has_is_told_as_such() {
     tree.commit(&[("README", "the same\n")]);
     tree.write("data/in.txt", "8");
     ran(&tree.root(), "run --quiet").exits(0);
-    let compared = ran(&tree.root(), "compare HEAD~1..HEAD --quiet --rounds 4").exits(4);
+    let compared = ran(&tree.root(), "compare HEAD~1..HEAD --quiet --rounds 4").exits(3);
     compared.says("data/in.txt is in your checkout and in no commit");
 }
 

@@ -248,7 +248,7 @@ pub(super) const FORMATS: &[Format] = &[
     Format {
         name: "mitata",
         file: "adapters/mitata/1.0.34/stdout",
-        run: Some("a73dcf"),
+        run: Some("bad678"), // As divan's.
         workload: Some(("name", "\"top level\"", "\"bottom level\"")),
         machine: Some(("context.cpu.name", "AMD EPYC", "AMD Ryzen")),
         setting: None,

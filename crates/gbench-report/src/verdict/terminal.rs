@@ -11,8 +11,9 @@ use crate::layout::number;
 use crate::layout::terminal::{GridRow, Style, TerminalLayout};
 use crate::profile::moved::SHOWN_ROWS;
 use crate::sweep::SweepTables;
-use gbench_compare::Difference;
+use gbench_compare::{Difference, RowSide};
 use gbench_model::text::{capitalized, count};
+use gbench_model::{FailureKind, Outcome};
 
 const MAX_ROWS: usize = 50;
 
@@ -100,15 +101,19 @@ fn rows(page: &mut TerminalLayout, lines: &[RowView], limit: usize) {
     }
 }
 
-/// Whole cases that ended alike for one reason, such as a build that failed, are one row.
+/// The cases of a build that failed are one row.
 fn alike<'l, 'd>(lines: &'l [RowView<'d>]) -> Vec<Vec<&'l RowView<'d>>> {
     let key = |(at, line): (usize, &RowView)| {
-        let is_whole = line.row.metric.is_empty() && !line.row.reason.is_empty();
-        let own = if is_whole { None } else { Some(at) };
+        let sides = [&line.row.base, &line.row.head];
+        let own = if sides.into_iter().flatten().any(is_unbuilt) { None } else { Some(at) };
         (own, line.notes(), line.base.value.clone(), line.head.value.clone())
     };
     let keyed = lines.iter().enumerate().map(|(at, line)| (key((at, line)), line));
     together(keyed).into_iter().map(|(_, lines)| lines).collect()
+}
+
+fn is_unbuilt(side: &RowSide) -> bool {
+    matches!(side.outcome, Outcome::Failed { kind: FailureKind::Build, .. })
 }
 
 fn name_of(lines: &[&RowView], max_named: usize) -> String {
