@@ -91,6 +91,7 @@ fn comparison(cases: u32) -> Comparison {
         policy: ComparisonPolicy {
             inconclusive_fails: false,
             failed_fails: true,
+            broken_fails: false,
             threshold: None,
             match_key: Default::default(),
         },
