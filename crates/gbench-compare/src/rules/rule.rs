@@ -45,7 +45,7 @@ pub trait Rule {
     }
 
     /// True of the rules before `seq-e-5`, whose kept verdicts stay: they know counts by their unit alone
-    /// ([`crate::evidence::quantized::are_counts`]), and a case that base breaks is invalid, whatever head makes of it.
+    /// (`evidence::quantized::are_counts`), and a case that base breaks is invalid, whatever head makes of it.
     fn precedes_seq_e_5(&self) -> bool {
         false
     }
