@@ -159,7 +159,7 @@ fn grown(unit: &str, processes: usize, rule: SequentialRuleName) -> VerdictDocum
 #[test]
 fn b4_whole_numbers_that_never_vary_are_counts_whatever_their_unit_is_called() {
     let newest = SequentialRule::for_cases(ROWS).name;
-    for unit in ["launches", "words", "nodes", "allocs/op", "warps", ""] {
+    for unit in ["launches", "words", "nodes", "allocs/op", "warps", "graph breaks"] {
         let document = grown(unit, 7, newest);
         assert_eq!((document.exit_code, document.counts[&Verdict::Regressed]), (1, 20), "{unit}");
         assert!(document.rows.iter().all(|row| row.counted), "{unit}");
@@ -179,7 +179,9 @@ fn b4_whole_numbers_that_never_vary_are_counts_whatever_their_unit_is_called() {
 #[test]
 fn b4_whole_times_rates_and_fractions_are_rounded_figures_and_no_counts() {
     let newest = SequentialRule::for_cases(ROWS).name;
-    for unit in ["ns", "ms", "GB/s", "tokens/s", "J", "W", "%"] {
+    for unit in
+        ["ns", "ms", "GB/s", "tokens/s", "J", "W", "%", "ms/op", "milliseconds", "fps", "qps", "joules", ""]
+    {
         let document = grown(unit, 8, newest);
         assert!(document.rows.iter().all(|row| !row.counted), "{unit}");
         assert_eq!(document.counts[&Verdict::Inconclusive], 20, "{unit}");

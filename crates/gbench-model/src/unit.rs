@@ -99,15 +99,44 @@ pub fn is_counted(unit: &str) -> bool {
     SIZES.contains(&unit) || COUNTS.contains(&unit)
 }
 
-/// True for a unit in which a whole number may be a count. Whole times, rates, energies and shares are rounded ones.
+/// True for a unit in which a whole number may be a count: a plural, such as `launches` or `words`, also for each of something
+/// (`calls/op`). Whole times, rates, energies and shares are rounded numbers, and a number without a unit may be one.
 pub fn may_count(unit: &str) -> bool {
-    const ROUNDED: [&str; 18] = [
-        "J", "mJ", "kJ", "Wh", "W", "mW", "kW", "V", "mV", "A", "mA", "C", "°C", "Hz", "MHz", "GHz", "%", "x",
+    const MEASURED: [&str; 24] = [
+        "nanoseconds",
+        "microseconds",
+        "milliseconds",
+        "seconds",
+        "minutes",
+        "hours",
+        "days",
+        "secs",
+        "msecs",
+        "usecs",
+        "nsecs",
+        "mins",
+        "hrs",
+        "joules",
+        "millijoules",
+        "watts",
+        "milliwatts",
+        "volts",
+        "amps",
+        "celsius",
+        "percents",
+        "ratios",
+        "gigabytes",
+        "flops",
     ];
-    // Words, and not an amount per second.
-    const THINGS: [&str; 5] = ["steps", "loops", "groups", "warps", "maps"];
-    let rounded = is_time(unit) || direction_of_unit(unit) == Some(Better::Higher) || ROUNDED.contains(&unit);
-    !rounded || THINGS.contains(&unit)
+    let mut parts = unit.split('/').map(str::trim);
+    let thing = parts.next().unwrap_or_default();
+    let is_plural = thing.len() > 3
+        && thing.ends_with('s')
+        && thing.chars().all(|c| c.is_ascii_lowercase() || " _-".contains(c));
+    let is_rate =
+        parts.any(|part| is_time(part) || MEASURED.contains(&part) || part == "second" || part == "sec");
+    let is_flops = thing.ends_with("flops") || thing.ends_with("seconds");
+    is_plural && !is_rate && !is_flops && !MEASURED.contains(&thing)
 }
 
 /// `0.25` -> `250ms`, `90.0` -> `1m 30s`: the form in the suite file and in reports.

@@ -19,7 +19,7 @@
 //! - Where each side's processes all gave one value of a size or a count, the values are compared as they are. Where they
 //!   differ, a program that takes one of two states in each process may explain it, with a chance of at most 4^-n for n
 //!   processes a side: that is the row's p-value, and takes part in the correction. The first version of the rule left it
-//!   out of it. Whole numbers that never vary are counts, whatever their unit is called; the third version of the rule knew
+//!   out of it. Whole numbers of things that never vary are counts; the third version of the rule knew
 //!   counts by their unit alone. The same value of anything else is a rounded one, and half of its last digit is the error.
 //! - Outliers widen Welch's interval until it is useless. From ten processes a side on, up to a tenth of them is left out
 //!   at either end (Yuen 1974) where that makes the error smaller by more than three tenths and the difference points the

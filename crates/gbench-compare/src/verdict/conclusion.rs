@@ -65,7 +65,8 @@ pub(crate) fn conclude(
     let doubtful = rows.iter().filter(|row| row.verdict == Verdict::Inconclusive).count();
     let failed = any(Verdict::Invalid) || any(Verdict::Missing);
     let broken = any(Verdict::Broken);
-    let nothing_compared = compared == 0 && !any(Verdict::Mended);
+    let nothing_compared = compared == 0;
+    let only_base_failed = broken || any(Verdict::Mended);
     let doubt_fails = doubtful > 0
         && (failure_policy.inconclusive_fails
             || in_the_dark
@@ -76,7 +77,7 @@ pub(crate) fn conclude(
         (Conclusion::Regressed, Exit::Regression)
     } else if failed && failure_policy.failed_fails || broken && failure_policy.broken_fails {
         (Conclusion::Failed, Exit::Failed)
-    } else if nothing_compared && broken && !failed {
+    } else if nothing_compared && only_base_failed && !failed {
         // Never green, but what was broken before is not a failure of this change.
         (Conclusion::Inconclusive, Exit::Inconclusive)
     } else if nothing_compared {

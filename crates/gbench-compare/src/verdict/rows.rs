@@ -4,7 +4,8 @@
 use std::collections::{HashMap, HashSet};
 
 use gbench_model::{
-    Better, CODE_FIGURES, CaseId, CaseRecord, Metric, MetricDeclaration, OwnFigure, Side, is_counted, is_time,
+    Better, CODE_FIGURES, CaseId, CaseRecord, FailureKind, Metric, MetricDeclaration, Outcome, OwnFigure,
+    Side, is_counted, is_time,
 };
 
 use super::change::Change;
@@ -114,7 +115,8 @@ impl<'a> RowBuilder<'a, '_> {
             (Some(base), Some(head)) if base.outcome.is_failure() && head.outcome.is_failure() => {
                 let [(base_outcome, base_cause), (head_outcome, head_cause)] = [base, head].map(said);
                 let reason = Reason::FailedOnBothSides { base_outcome, base_cause, head_outcome, head_cause };
-                let verdict = if self.precedes_seq_e_5 { Verdict::Invalid } else { Verdict::Broken };
+                let is_broken = !self.precedes_seq_e_5 && failed_alike(&base.outcome, &head.outcome);
+                let verdict = if is_broken { Verdict::Broken } else { Verdict::Invalid };
                 (verdict, reason, of_outcome(head))
             }
             (_, Some(head)) if head.outcome.is_failure() => {
@@ -128,8 +130,10 @@ impl<'a> RowBuilder<'a, '_> {
             (Some(base), Some(head)) if head.outcome.is_measured() => {
                 let (outcome, cause) = said(base);
                 let never_ran = base.processes.iter().all(|process| !process.outcome.is_measured());
-                if base.outcome.is_failure() && never_ran && !self.precedes_seq_e_5 {
-                    (Verdict::Mended, Reason::MendedOnHead { outcome, cause }, Some(self.of_new()))
+                let may_be_mended = self.in_rounds && !self.precedes_seq_e_5;
+                if may_be_mended && never_ran && is_own_failure(&base.outcome) {
+                    // Base may have failed for another reason: its own advice leads there.
+                    (Verdict::Mended, Reason::MendedOnHead { outcome, cause }, of_outcome(base))
                 } else if self.in_rounds && base.outcome.is_failure() {
                     // It ran there at first: what broke later hides what the change does here.
                     (Verdict::Invalid, Reason::FailedOnBase { outcome, cause }, of_outcome(base))
@@ -454,6 +458,27 @@ fn undecided(case: &CaseId, metric: &str, unit: &str, threshold: f64) -> Row {
         pair: None,
         device_code: None,
         telemetry: None,
+    }
+}
+
+/// True if both failures are of one kind. A crash of head is not excused by a base that failed otherwise.
+fn failed_alike(base: &Outcome, head: &Outcome) -> bool {
+    match (base, head) {
+        (Outcome::Failed { kind: base, .. }, Outcome::Failed { kind: head, .. }) => base == head,
+        (Outcome::TimedOut { stage: base, .. }, Outcome::TimedOut { stage: head, .. }) => base == head,
+        (Outcome::Invalid { code: base, .. }, Outcome::Invalid { code: head, .. }) => base == head,
+        _ => false,
+    }
+}
+
+/// True for a failure of the benchmark itself, and not of a machine that lacked memory, time or a requirement.
+fn is_own_failure(outcome: &Outcome) -> bool {
+    match outcome {
+        Outcome::Failed { kind, .. } => {
+            !matches!(kind, FailureKind::OutOfMemory | FailureKind::MissingDependency)
+        }
+        Outcome::Invalid { .. } => true,
+        _ => false,
     }
 }
 

@@ -65,9 +65,6 @@ fn of_rows(conclusion: Conclusion, rows: &[Row], differences: &[Difference]) -> 
         _ if rows.is_empty() => {
             "Nothing was compared: neither side holds a measurement that can be judged.".into()
         }
-        Conclusion::Pass if compared == 0 => {
-            format!("Nothing to compare head with{}.", rest(rows, &[Verdict::Mended, Verdict::New]))
-        }
         _ if compared == 0 => {
             let verdicts =
                 [Verdict::Invalid, Verdict::Missing, Verdict::Broken, Verdict::Mended, Verdict::New];

@@ -54,11 +54,16 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
 fn plot(file: &str) -> Option<String> {
     const OF_RUNS: [&str; 9] = ["after", "base", "baseline", "before", "head", "main", "new", "old", "run"];
     let stem = file.strip_suffix(".csv").unwrap_or(file);
-    let words = stem
-        .split(|c: char| !c.is_alphanumeric())
-        .map(|word| word.trim_matches(|c: char| c.is_ascii_digit()));
-    let kept: Vec<&str> = words.filter(|word| word.len() > 1 && !OF_RUNS.contains(word)).collect();
-    (!kept.is_empty()).then(|| kept.join("-"))
+    let is_of_runs = |word: &str| {
+        let name = word.trim_end_matches(|c: char| c.is_ascii_digit());
+        name.is_empty() || word.len() == 1 || name == "r" || OF_RUNS.contains(&name)
+    };
+    let words: Vec<&str> =
+        stem.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    // At the ends alone: `head32` within a name is a number of heads.
+    let first = words.iter().position(|word| !is_of_runs(word))?;
+    let last = words.iter().rposition(|word| !is_of_runs(word))?;
+    Some(words[first..=last].join("-"))
 }
 
 /// False for the columns after the providers: the difference that `diff_col` adds, and the extremes that some versions
@@ -132,6 +137,8 @@ mod tests {
             ("fused-softmax-performance.csv", Some("fused-softmax-performance")),
             ("before-softmax_3.csv", Some("softmax")),
             ("run-12.csv", None),
+            ("matmul-performance-fp16.csv", Some("matmul-performance-fp16")),
+            ("fused-attention-batch4-head32-d64.csv", Some("fused-attention-batch4-head32-d64")),
             ("0.csv", None),
         ] {
             assert_eq!(plot(file).as_deref(), name, "{file}");

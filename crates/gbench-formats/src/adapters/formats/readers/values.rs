@@ -73,10 +73,23 @@ pub(crate) fn param_of(value: &Value) -> Option<ParamValue> {
 /// True if the value of a field changes from run to run, whatever ran: a date, a temperature, the number of a run, its outcome.
 pub fn changes_by_itself(name: &str) -> bool {
     const IDS: &str = "benchmark_id|id|job_id|run_id|session_id|trace_id";
+    const UNITS: &str = "c|celsius|gb|gib|iso|mb|mib|mhz|ms|ns|pct|percent|s|us|utc|w|watts";
     const WORDS: &str = "available|clock|created|date|datetime|dir|elapsed|ended|error|errors|failed|file|filename|finished|\
         free|load|message|mhz|output|passed|path|pid|port|power|reason|run|seconds|skipped|started|status|\
         success|temp|temperature|time|timestamp|uptime|url|usage|used|uuid";
-    IDS.split('|').any(|id| id == name) || has_word(name, WORDS)
+    let is = |words: &str, part: &str| words.split('|').any(|word| word == part);
+    let name = name.to_ascii_lowercase();
+    let mut parts =
+        name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|part| !part.is_empty()).peekable();
+    if is(IDS, &name) {
+        return true;
+    }
+    // A file of the workload, wherever it is.
+    let is_workload =
+        ["model", "tokenizer", "dataset", "checkpoint"].into_iter().any(|word| parts.peek() == Some(&word));
+    // The last word says what it is: `start_time`, and not `time_steps`.
+    let mut last = parts.rev().skip_while(|part| is(UNITS, part) && !is(WORDS, part));
+    !is_workload && last.next().is_some_and(|part| is(WORDS, part))
 }
 
 /// True if a field is how often, or for how long, a program measures.
@@ -176,6 +189,26 @@ mod tests {
     fn a_key_that_appears_twice_is_refused() {
         let error = serde_json::from_str::<Entries<u8>>("{\"a\":1,\"b\":2,\"a\":3}").unwrap_err();
         assert!(error.to_string().starts_with("`a` appears twice"), "{error}");
+    }
+
+    #[test]
+    fn a_field_changes_by_itself_by_what_its_last_word_says() {
+        for name in
+            ["date", "start_time", "gpu.temperature_c", "elapsed-s", "run_id", "log_path", "exit_status"]
+        {
+            assert!(changes_by_itself(name), "{name}");
+        }
+        for name in [
+            "time_steps",
+            "output_dtype",
+            "run_mode",
+            "load_balance",
+            "file_size",
+            "clock_locked",
+            "model_path",
+        ] {
+            assert!(!changes_by_itself(name), "{name}");
+        }
     }
 
     #[test]

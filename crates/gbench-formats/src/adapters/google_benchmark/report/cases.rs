@@ -51,7 +51,11 @@ impl Case {
             // the same name.
             let own = fixed_iterations(&reading.case.native)?;
             let all = self.iterations as f64;
-            (all == own as f64 * self.repetitions as f64 * self.threads as f64).then_some(all)
+            let is_setting = all == own as f64 * self.repetitions as f64 * self.threads as f64;
+            if !is_setting && self.repetitions > 0 {
+                reading.case.params.insert("iterations".into(), ParamValue::Int(own as i64));
+            }
+            is_setting.then_some(all)
         });
         reading
     }
