@@ -804,7 +804,7 @@ fn s1_22_a_comparison_without_a_regression_has_its_page() {
 const IMPLEMENTATIONS: &str = r#"
 import gbench
 TRITON = True
-WORK = {"wrong": 10, "triton": 20000, "pytorch": 80000}
+WORK = {"wrong": 10, "triton": 2000, "pytorch": 6000000}
 class Operator:
     def __init__(self, operation, implementation):
         self.implementation = implementation
