@@ -341,7 +341,7 @@ fn b5_a_comparison_in_which_a_side_cannot_be_built_is_never_green() {
     let broken = |text: &str| {
         suite(CASES).replace("extract =", &format!("build = {{ shell = \"{text}\" }}\nextract ="))
     };
-    // Mended by head, or broken before, is no failure of head: but nothing is decided.
+    // A case that head mends, or that was broken before, is not a failure of head, but nothing is decided.
     for (base, head, code) in [("exit 7", "true", 3), ("true", "exit 7", 4), ("exit 7", "exit 7", 3)] {
         let repository = Repository::new();
         repository.write("gbench.toml", &broken(base));

@@ -138,7 +138,7 @@ pub enum SequentialRuleName {
     #[serde(rename = "seq-e-4")]
     #[strum(to_string = "seq-e-4")]
     SeqE4,
-    /// Like `seq-e-4`; also takes whole numbers that never vary for counts, whatever their unit is called.
+    /// Like `seq-e-4`; also takes whole numbers of things that never vary for counts.
     #[serde(rename = "seq-e-5")]
     #[strum(to_string = "seq-e-5")]
     SeqE5,

@@ -34,7 +34,7 @@ pub(crate) struct IngestArgs {
     /// Only rows whose field has this value: op=gelu; repeatable
     #[arg(id = "where", long = "where", value_name = "FIELD=VALUE", requires = "metric")]
     conditions: Vec<String>,
-    /// What several rows of one case in a file are, for tools that append to their file
+    /// Meaning of several rows of one case in a file, for tools that append to their file
     #[arg(long, value_parser = words::<Repeats>(), value_name = "MEANING", default_value = "refuse")]
     repeats: Repeats,
 }

@@ -53,7 +53,7 @@ pub fn calibrate(
     };
     let (policy, rule) = (Policy::of(comparison), SeqE::of(comparison));
     let inputs = named_sides(base, head, comparison);
-    let pairs = pair(&inputs[0], &inputs[1])?;
+    let pairs = pair(&inputs[0], &inputs[1], &rule)?;
     // The noise of a suite is that of its cases.
     let speedups = Speedups::default();
     let prepared = prepare(&pairs, &speedups, &policy, false, &rule);

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use gbench_model::{CaseId, CaseRecord, Fault, Result, Thermal, Timing};
 
+use crate::rules::rule::Rule;
 use crate::verdict::policy::SideInput;
 
 #[derive(Clone, Copy, Debug)]
@@ -13,8 +14,12 @@ pub(crate) struct PairedCase<'a> {
     pub head: Option<&'a CaseRecord>,
 }
 
-/// Pairs two records. Errors: a case, or a metric of a case, that is in one record twice.
-pub(crate) fn pair<'a>(base: &'a SideInput, head: &'a SideInput) -> Result<Vec<PairedCase<'a>>> {
+/// Pairs two records, for a rule. Errors: a case, or a metric of a case, that is in one record twice.
+pub(crate) fn pair<'a>(
+    base: &'a SideInput,
+    head: &'a SideInput,
+    rule: &dyn Rule,
+) -> Result<Vec<PairedCase<'a>>> {
     let mut of_head = index(head)?;
     index(base)?;
 
@@ -33,11 +38,13 @@ pub(crate) fn pair<'a>(base: &'a SideInput, head: &'a SideInput) -> Result<Vec<P
         () if device_unknown(head) => Some(&base.id),
         () => None,
     });
-    pair_alike(&mut left_over, &mut unmatched, &mut pairs, without_amount, |base, head| {
-        // Two that both say how often they measure may mean their own parameters.
-        let mut plain = [base, head].into_iter().filter(|case| without_amount(&case.id) == case.id);
-        plain.next().map(|case| &case.id)
-    });
+    if !rule.precedes_seq_e_5() {
+        pair_alike(&mut left_over, &mut unmatched, &mut pairs, without_amount, |base, head| {
+            // Two that both say how often they measure may mean their own parameters.
+            let mut plain = [base, head].into_iter().filter(|case| without_amount(&case.id) == case.id);
+            plain.next().map(|case| &case.id)
+        });
+    }
     pairs.extend(left_over.into_iter().map(|case| PairedCase { id: &case.id, base: Some(case), head: None }));
     pairs.extend(unmatched.into_iter().map(|case| PairedCase { id: &case.id, base: None, head: Some(case) }));
     Ok(pairs)

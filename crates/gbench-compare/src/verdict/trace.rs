@@ -81,7 +81,7 @@ pub fn decision_traces(
 ) -> Result<Vec<DecisionTrace>> {
     let (of_base, _) = in_units_of_head(rule, base, head);
     let base = SideInput { record: &of_base, name: base.name.clone() };
-    let pairs = pair(&base, head)?;
+    let pairs = pair(&base, head, rule)?;
     let speedups = if rule.pairs { Speedups::of(&pairs, true) } else { Speedups::default() };
     let prepared = prepare(&pairs, &speedups, policy, false, rule);
     let limits = rule.limits();

@@ -1,6 +1,6 @@
 //! The record of files with runs of one subject.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt::Write;
 use std::time::SystemTime;
 
@@ -119,6 +119,8 @@ impl FileRun {
 /// Checks that files of one side belong together: processes of a case differ only in their figures, and in how often they
 /// measured. Errors: they name different commits, or a fact of them differs; one is a duplicate.
 fn belong_together(files: &[FileRun]) -> Result<()> {
+    // The value of each fact, from the first file that states it.
+    let mut known: HashMap<&String, (&Value, &String)> = HashMap::new();
     for (index, file) in files.iter().enumerate() {
         let fault = |what: String, next: &str| Err(Fault::at_path(&file.path, what, next));
         // Repeated rows of a file may be processes.
@@ -138,13 +140,12 @@ fn belong_together(files: &[FileRun]) -> Result<()> {
             );
         }
         for (name, value) in file.facts().filter(|(name, _)| !changes_by_itself(name)) {
-            let differs = |other: &&FileRun| other.facts().any(|(known, it)| known == name && it != value);
-            let Some(other) = files[..index].iter().find(differs) else { continue };
-            let [here, there] = [file, other].map(|file| {
-                let found = file.facts().find(|(known, _)| *known == name);
-                found.map(|(_, value)| fact_text(value)).unwrap_or_default()
-            });
-            let what = format!("its `{name}` is {here}, and that of {} is {there}", other.path);
+            let (before, other) = *known.entry(name).or_insert((value, &file.path));
+            if before == value {
+                continue;
+            }
+            let [here, there] = [value, before].map(fact_text);
+            let what = format!("its `{name}` is {here}, and that of {other} is {there}");
             let next = if names_card(name) {
                 "give files of one machine"
             } else {
@@ -203,8 +204,8 @@ fn ingested(files: &[FileRun], options: &RecordOptions) -> Ingested {
 
 /// The files, each once.
 fn sources(files: &[FileRun]) -> Vec<&FileRun> {
-    let is_first = |(at, file): &(usize, &FileRun)| files[..*at].iter().all(|other| other.path != file.path);
-    files.iter().enumerate().filter(is_first).map(|(_, file)| file).collect()
+    let mut seen = HashSet::new();
+    files.iter().filter(|file| seen.insert(&file.path)).collect()
 }
 
 fn fact_text(value: &Value) -> String {

@@ -79,17 +79,13 @@ pub fn changes_by_itself(name: &str) -> bool {
         success|temp|temperature|time|timestamp|uptime|url|usage|used|uuid";
     let is = |words: &str, part: &str| words.split('|').any(|word| word == part);
     let name = name.to_ascii_lowercase();
-    let mut parts =
-        name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|part| !part.is_empty()).peekable();
-    if is(IDS, &name) {
-        return true;
-    }
+    let parts: Vec<&str> =
+        name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|part| !part.is_empty()).collect();
     // A file of the workload, wherever it is.
-    let is_workload =
-        ["model", "tokenizer", "dataset", "checkpoint"].into_iter().any(|word| parts.peek() == Some(&word));
-    // The last word says what it is: `start_time`, and not `time_steps`.
-    let mut last = parts.rev().skip_while(|part| is(UNITS, part) && !is(WORDS, part));
-    !is_workload && last.next().is_some_and(|part| is(WORDS, part))
+    let is_workload = parts.iter().any(|part| is("checkpoint|dataset|model|tokenizer", part));
+    // The last word determines the meaning: that of `start_time` is a time, that of `time_steps` is not.
+    let last = parts.iter().rev().find(|part| !is(UNITS, part) || is(WORDS, part));
+    is(IDS, &name) || !is_workload && last.is_some_and(|part| is(WORDS, part))
 }
 
 /// True if a field is how often, or for how long, a program measures.
@@ -205,7 +201,7 @@ mod tests {
             "load_balance",
             "file_size",
             "clock_locked",
-            "model_path",
+            "base_model_path",
         ] {
             assert!(!changes_by_itself(name), "{name}");
         }

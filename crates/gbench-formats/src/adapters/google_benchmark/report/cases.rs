@@ -46,17 +46,16 @@ impl Case {
         // A counter that was NaN once is omitted.
         let repetitions = self.repetitions as usize;
         reading.metrics.retain(|metric| metric.summary.is_some() || metric.values.len() == repetitions);
-        reading.iterations = log.iterations(&reading.case.native, self.threads).or_else(|| {
-            // Only a case with a fixed number of iterations runs without a search for that number. An argument may have
-            // the same name.
-            let own = fixed_iterations(&reading.case.native)?;
-            let all = self.iterations as f64;
-            let is_setting = all == own as f64 * self.repetitions as f64 * self.threads as f64;
-            if !is_setting && self.repetitions > 0 {
-                reading.case.params.insert("iterations".into(), ParamValue::Int(own as i64));
-            }
-            is_setting.then_some(all)
-        });
+        // Only a case with a fixed number of iterations runs without a search for that number. An argument may have the same
+        // name: it is a parameter.
+        let (named, all) = (fixed_iterations(&reading.case.native), self.iterations as f64);
+        let of_all = self.repetitions as f64 * self.threads as f64;
+        let fixed = named.filter(|named| *named as f64 * of_all == all);
+        if let (Some(argument), None, 1..) = (named, fixed, self.repetitions) {
+            reading.case.params.insert("iterations".into(), ParamValue::Int(argument as i64));
+        }
+        let counted = log.iterations(&reading.case.native, self.threads);
+        reading.iterations = counted.or(fixed.map(|_| all));
         reading
     }
 }
