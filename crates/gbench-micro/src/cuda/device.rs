@@ -310,7 +310,6 @@ impl CudaDevice {
     }
 }
 
-/// SAFETY: the device's number comes from the driver.
 /// Every GPU visible to CUDA, with the bytes of its memory, if known. Opens no context.
 pub(super) fn all_facts() -> Result<Vec<(Facts, Option<u64>)>> {
     let api = api()?;
@@ -330,6 +329,7 @@ pub(super) fn all_facts() -> Result<Vec<(Facts, Option<u64>)>> {
     }
 }
 
+/// SAFETY: the device's number comes from the driver.
 unsafe fn facts(api: &Api, device: CUdevice) -> Result<Facts> {
     let number = |attribute: i32| {
         let mut value: c_int = 0;
