@@ -1,7 +1,8 @@
 //! Two records in, one verdict document out. Pure: no I/O, no clock.
 //!
 //! ```text
-//! pairing/      the machines, cases and settings that may be compared; baselines and their optimized variants
+//! identity/     whether two figures may be compared: by case, machine and measurement; pairs of cases; units
+//! variants/     baselines and their optimized variants, and the speedup as a metric
 //! evidence/     samples, rounds and stored runs as figures to decide by, and the reasons to doubt them
 //! rules/        the evidence of a whole suite in, one decision for each row out
 //! remarks/      context that explains a row and decides nothing: telemetry, cycles, profiles, device code
@@ -18,11 +19,12 @@
 
 mod calibration;
 mod evidence;
+mod identity;
 mod merge;
-mod pairing;
 mod remarks;
 mod rules;
 pub mod trend;
+mod variants;
 mod verdict;
 mod wording;
 
@@ -39,18 +41,16 @@ pub use evidence::samples::{Evidence, MeasuredSide, ProcessValues, RowLimits};
 pub use evidence::stored_runs::one_session;
 pub use evidence::throttling::slowed_by_hardware;
 pub use evidence::validity::SerialCorrelation;
+pub use identity::machines::{machine_facts, strictness};
 pub use merge::document::{Group, Merged, MissingPart, SCHEMA_MERGED, VerdictPart};
 pub use merge::records::merge_records;
 pub use merge::{check_merged_consistency, merge, merge_with, merged_job, regenerate_text};
-pub use pairing::comparability::{machine_facts, strictness};
-pub use pairing::variants::{
-    PairAnswer, PairMetric, PairName, PairSpeedup, VariantPair, VariantPairs, chapter_of,
-};
 pub use remarks::device_code::{CaseCode, CodeGap, CodeNoise, CodeSide, CodeState, KernelChange};
 pub use remarks::kernel_figures::moved_most;
 pub use rules::rule::{ProgramDecision, RowDecision, Rule, RuleOutput};
 pub use rules::seq_e::{SeqE, limits_of};
 pub use rules::welch_holm::ProcessWelchHolm;
+pub use variants::{PairAnswer, PairMetric, PairName, PairSpeedup, VariantPair, VariantPairs, chapter_of};
 pub use verdict::acceptance::{
     AcceptanceDecision, AcceptanceLedger, AcceptedFinding, AcceptedRow, AppliedAcceptances, DecidedRow,
     DecisionKind, LandedDecision, SCHEMA_ACCEPTANCES, SCHEMA_ACCEPTED, StandingAcceptance, apply_acceptances,

@@ -11,11 +11,11 @@ use gbench_stats::seq_e::{SequentialLimits, Version};
 use gbench_stats::{Prior, sample_stddev};
 
 use crate::evidence::validity::{SerialCorrelation, repeated_numbers};
-use crate::pairing::cases::pair;
-use crate::pairing::comparability;
-use crate::pairing::speedups::Speedups;
+use crate::identity::cases::pair;
+use crate::identity::machines;
 use crate::rules::seq_e::SeqE;
 use crate::rules::seq_e::state::{RowState, row_states};
+use crate::variants::speedups::Speedups;
 use crate::verdict::outcome::Verdict;
 use crate::verdict::policy::Policy;
 use crate::verdict::replay::{named_sides, verdict_of};
@@ -33,7 +33,7 @@ const MAX_BORROWED: f64 = 8.0;
 
 /// The facts of a machine that must agree with those of another for figures to carry over.
 pub fn machine_key(manifest: &Manifest, match_key: &BTreeMap<String, Strictness>) -> BTreeMap<String, Fact> {
-    let strict = |field: &String| comparability::strictness(field, match_key) == Strictness::Strict;
+    let strict = |field: &String| machines::strictness(field, match_key) == Strictness::Strict;
     manifest.facts().into_iter().filter(|(field, _)| strict(field)).collect()
 }
 

@@ -6,10 +6,10 @@ use gbench_model::{CaseId, CaseRecord, RunRecord, SPEEDUP, Side, Strictness};
 
 use super::history::{History, Session};
 use super::samples::MeasuredSide;
-use crate::pairing::comparability::{differences, host_of};
-use crate::pairing::settings::other_settings;
-use crate::pairing::speedups::speedup_case;
-use crate::pairing::variants::{PairMetric, VariantPair, VariantPairs};
+use crate::identity::machines::{differences, host_of};
+use crate::identity::measurement::other_settings;
+use crate::variants::speedups::speedup_case;
+use crate::variants::{PairMetric, VariantPair, VariantPairs};
 
 impl History {
     /// Takes in a run that is stored under `name`. Runs of one name are to come oldest first. Passed over without a word:

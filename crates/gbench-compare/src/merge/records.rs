@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::pairing::comparability::differences;
+use crate::identity::machines::differences;
 use crate::verdict::document::Difference;
 use gbench_model::{
     CaseId, Exit, Fault, HOST, RecordState, Result, RunId, RunRecord, SCHEMA_RECORD, Shard, Strictness,

@@ -1,7 +1,7 @@
 //! The device code of rows' cases, and the noise of rows whose code is the same.
 
 use super::device_code::{CaseCode, CodeNoise, CodeState};
-use crate::pairing::cases::PairedCase;
+use crate::identity::cases::PairedCase;
 use crate::verdict::conclusion::was_compared;
 use crate::verdict::document::Row;
 use gbench_model::{CaseId, SPEEDUP_UNIT, is_time};

@@ -1,7 +1,7 @@
 //! Profiles of a case on both sides, for a reader who asks why. They decide nothing.
 
 use super::kernel_figures::moved_most;
-use crate::pairing::cases::PairedCase;
+use crate::identity::cases::PairedCase;
 use crate::verdict::document::ProfiledCase;
 use gbench_model::{CaseId, CaseRecord, KernelProfile, Profile, ProfileOutcome};
 

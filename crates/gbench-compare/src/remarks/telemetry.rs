@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::pairing::cases::PairedCase;
+use crate::identity::cases::PairedCase;
 use crate::verdict::document::{Row, RowTelemetry, SideTelemetry, TelemetryRemark};
 use crate::verdict::outcome::Verdict;
 use gbench_model::{CaseId, CaseRecord, GpuTelemetry, Side, Telemetry};

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::encoding::Dictionary;
 use super::table::{TrendSeries, TrendTable};
-use crate::pairing::comparability::strictness;
+use crate::identity::machines::strictness;
 use gbench_model::Strictness;
 
 /// Two points next to each other that may not be set side by side.

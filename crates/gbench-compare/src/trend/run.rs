@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::evidence::samples::MeasuredSide;
 use crate::evidence::stored_runs::speedups_of;
-use crate::pairing::comparability::machine_facts;
-use crate::pairing::settings::asked_settings;
+use crate::identity::machines::machine_facts;
+use crate::identity::measurement::asked_settings;
 use gbench_model::{Better, CaseId, RunId, RunRecord};
 use gbench_stats::TQuantiles;
 

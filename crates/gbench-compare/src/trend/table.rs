@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::encoding::{DecodedRun, Dictionary};
 use super::run::TrendRun;
-use crate::pairing::comparability::HOST_OF_FILE;
+use crate::identity::machines::HOST_OF_FILE;
 use gbench_model::{BenchmarkId, Better, CaseId, HOST};
 
 /// The identity of a series. Branches, labels and hosts are kept apart.

@@ -7,11 +7,11 @@ use gbench_model::{CaseId, INSTRUCTIONS, Result};
 use super::document::Row;
 use super::policy::{Policy, SideInput};
 use super::rows::prepare;
-use crate::pairing::cases::pair;
-use crate::pairing::speedups::Speedups;
-use crate::pairing::units::in_units_of_head;
+use crate::identity::cases::pair;
+use crate::identity::units::in_units_of_head;
 use crate::rules::rule::{ProgramDecision, Rule};
 use crate::rules::seq_e::SeqE;
+use crate::variants::speedups::Speedups;
 use crate::wording::reason::Reason;
 
 /// One case after the rounds so far.

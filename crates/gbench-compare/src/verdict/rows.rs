@@ -16,11 +16,11 @@ use crate::evidence::quantized::are_counts;
 use crate::evidence::samples::RowLimits;
 use crate::evidence::samples::{Evidence, MeasuredSide, Unusable, case_side, is_instructions, only_stated};
 use crate::evidence::throttling;
-use crate::pairing::cases::{NearMatch, PairedCase, loosely, near_match};
-use crate::pairing::settings::other_settings;
-use crate::pairing::speedups::Speedups;
-use crate::pairing::variants::PairMembers;
+use crate::identity::cases::{NearMatch, PairedCase, loosely, near_match};
+use crate::identity::measurement::other_settings;
 use crate::rules::rule::Rule;
+use crate::variants::PairMembers;
+use crate::variants::speedups::Speedups;
 use crate::wording::advice::Advice;
 use crate::wording::reason::Reason;
 

@@ -13,11 +13,11 @@ use super::policy::{Policy, SideInput};
 use super::rows::prepare;
 use crate::evidence::rounds::RoundDifferences;
 use crate::evidence::rounds::{MeasuredRound, measured_rounds};
-use crate::pairing::cases::pair;
-use crate::pairing::speedups::Speedups;
-use crate::pairing::units::in_units_of_head;
+use crate::identity::cases::pair;
+use crate::identity::units::in_units_of_head;
 use crate::rules::seq_e::SeqE;
 use crate::rules::seq_e::state::{results, row_states};
+use crate::variants::speedups::Speedups;
 
 /// One row's way to its decision.
 #[derive(Clone, Debug)]

@@ -7,8 +7,8 @@ use gbench_model::{RecordState, Side};
 use super::policy::SideInput;
 use super::policy::has_bad_threshold;
 use super::rows::PreparedRows;
-use crate::pairing::cases::PairedCase;
-use crate::pairing::settings;
+use crate::identity::cases::PairedCase;
+use crate::identity::measurement;
 use crate::wording::parts::counted;
 use crate::wording::warning::Warning;
 
@@ -40,7 +40,7 @@ pub(crate) fn of_comparison(
     }));
     warnings.extend(named(&prepared.ungated, |count, named| Warning::NotJudged { count, named }));
     warnings.extend(named(&prepared.absent, |count, named| Warning::OptionalOnOneSide { count, named }));
-    warnings.extend(settings::warnings(pairs));
+    warnings.extend(measurement::warnings(pairs));
     let renamed = head.record.comparison.iter().flat_map(|comparison| &comparison.renamed);
     let renamed: Vec<String> = renamed.map(|(now, before)| format!("{now} (on base {before})")).collect();
     warnings.extend(named(&renamed, |count, named| Warning::Renamed { count, named }));
@@ -50,7 +50,7 @@ pub(crate) fn of_comparison(
     warnings
 }
 
-/// `converted`: see [`crate::pairing::units`].
+/// `converted`: see [`crate::identity::units`].
 pub(crate) fn of_units(converted: &[String]) -> Option<Warning> {
     let (count, named) = counted(converted, MAX_NAMED);
     (count > 0).then_some(Warning::UnitsConverted { count, named })

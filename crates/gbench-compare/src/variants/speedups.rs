@@ -22,10 +22,10 @@ use gbench_model::{
 };
 use gbench_stats as stats;
 
-use super::cases::PairedCase;
-use super::settings::other_settings;
-use super::variants::{PairMembers, PairMetric, VariantPair, VariantPairs, process};
+use super::{PairMembers, PairMetric, VariantPair, VariantPairs, process};
 use crate::evidence::samples::MeasuredSide;
+use crate::identity::cases::PairedCase;
+use crate::identity::measurement::other_settings;
 use crate::verdict::document::{MemberShift, PairShift, Row};
 use crate::verdict::outcome::Verdict;
 use crate::wording::advice::Advice;

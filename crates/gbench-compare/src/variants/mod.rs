@@ -4,6 +4,8 @@
 //! that defines the problem: in all parameters but `variant`, in an optimized one's `technique`, and in its `file` where
 //! the baseline has none. A baseline with several optimized variants makes a pair with each.
 
+pub(crate) mod speedups;
+
 use std::collections::HashMap;
 
 use gbench_model::{

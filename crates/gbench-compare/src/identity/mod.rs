@@ -1,0 +1,7 @@
+//! Whether two figures may be compared: by their case, their machine and their measurement. `docs/identity.md` says which
+//! field of a record or of a result file belongs to which.
+
+pub(crate) mod cases;
+pub(crate) mod machines;
+pub(crate) mod measurement;
+pub(crate) mod units;
