@@ -64,6 +64,21 @@ fn b8_records_that_have_the_repeats_of_google_benchmark_as_a_parameter_are_compa
     assert_eq!(row(&document, "kernels/gemm").case, plain);
     let back = compared(&head, &base, &by_processes());
     assert_eq!(row(&back, "kernels/gemm").case, plain);
+    // Its unit may have become another one in the same version.
+    let mut in_other_unit = head.clone();
+    for metric in &mut case_of(&mut in_other_unit, "kernels/gemm").metrics {
+        let smaller = match metric.unit.as_str() {
+            "s" => "ms",
+            "ms" => "us",
+            "us" => "ns",
+            other => panic!("no smaller unit than {other}"),
+        };
+        metric.unit = smaller.to_owned();
+        let values = metric.processes.iter_mut().flat_map(|process| &mut process.values);
+        values.for_each(|value| *value *= 1000.0);
+    }
+    let of_units = row(&compared(&base, &in_other_unit, &by_processes()), "kernels/gemm").clone();
+    assert_eq!(of_units.verdict, row(&document, "kernels/gemm").verdict, "{}", of_units.reason);
     // It may be a parameter of its own.
     case_of(&mut head, "kernels/gemm").id.params.extend(repeats(10));
     let document = compared(&base, &head, &by_processes());

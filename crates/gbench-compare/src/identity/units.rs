@@ -4,25 +4,27 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use gbench_model::{CaseId, CaseRecord, Metric, RunRecord, convert};
+use gbench_model::{CaseId, CaseRecord, Metric, Result, RunRecord, convert};
 
+use super::cases::pair;
 use crate::rules::rule::Rule;
 use crate::verdict::policy::SideInput;
 
 /// The record of base as it is compared, and `case metric: ns in us` of each metric that was converted. The rules before
-/// `seq-e-5` do not convert.
+/// `seq-e-5` do not convert. Errors: those of [`pair`].
 pub(crate) fn in_units_of_head<'a>(
     rule: &dyn Rule,
     base: &SideInput<'a>,
     head: &SideInput,
-) -> (Cow<'a, RunRecord>, Vec<String>) {
+) -> Result<(Cow<'a, RunRecord>, Vec<String>)> {
     let mut record = Cow::Borrowed(base.record);
     let mut converted = Vec::new();
     if rule.precedes_seq_e_5() {
-        return (record, converted);
+        return Ok((record, converted));
     }
+    let pairs = pair(base, head, rule)?;
     let of_head: HashMap<&CaseId, &CaseRecord> =
-        head.record.cases.iter().map(|case| (&case.id, case)).collect();
+        pairs.iter().filter_map(|pair| Some((&pair.base?.id, pair.head?))).collect();
     for (at, case) in base.record.cases.iter().enumerate() {
         let Some(other) = of_head.get(&case.id) else { continue };
         for (index, metric) in case.metrics.iter().enumerate() {
@@ -35,7 +37,7 @@ pub(crate) fn in_units_of_head<'a>(
             to_unit(&mut record.to_mut().cases[at].metrics[index], unit);
         }
     }
-    (record, converted)
+    Ok((record, converted))
 }
 
 /// True if a figure in one unit has a value in the other. A figure without a unit may be anything.

@@ -132,7 +132,7 @@ pub fn compare_by(
     policy: &Policy,
 ) -> Result<VerdictDocument> {
     policy.check()?;
-    let (of_base, converted) = in_units_of_head(rule, base, head);
+    let (of_base, converted) = in_units_of_head(rule, base, head)?;
     let base = &SideInput { record: &of_base, name: base.name.clone() };
     let pairs = pair(base, head, rule)?;
     let differences = differences(base.record, head.record, &policy.match_key);

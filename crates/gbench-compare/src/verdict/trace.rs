@@ -79,7 +79,7 @@ pub fn decision_traces(
     policy: &Policy,
     wanted: impl Fn(&CaseId) -> bool,
 ) -> Result<Vec<DecisionTrace>> {
-    let (of_base, _) = in_units_of_head(rule, base, head);
+    let (of_base, _) = in_units_of_head(rule, base, head)?;
     let base = SideInput { record: &of_base, name: base.name.clone() };
     let pairs = pair(&base, head, rule)?;
     let speedups = if rule.pairs { Speedups::of(&pairs, true) } else { Speedups::default() };
