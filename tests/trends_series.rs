@@ -27,12 +27,12 @@ fn of<'d>(document: &'d TrendsDocument, benchmark: &str) -> Vec<&'d V1Series> {
     document.series.iter().filter(|series| series.case.benchmark.as_str() == benchmark).collect()
 }
 
-/// 60 nights. `gemm` is called `matmul` before the 44th, from which on it is 8 % slower.
-fn renamed() -> impl Iterator<Item = HistoryEntry> {
-    (0..60).map(|number| {
-        let mut entry = night(number, &[("kernels/gemm", if number < 44 { 1.0 } else { 1.08 })]);
+/// 60 nights. `gemm` is called `matmul` before the one `at`, from which on its time is `factor` of what it was.
+fn renamed(at: u32, factor: f64) -> impl Iterator<Item = HistoryEntry> {
+    (0..60).map(move |number| {
+        let mut entry = night(number, &[("kernels/gemm", if number < at { 1.0 } else { factor })]);
         let case = entry.record.cases.iter_mut().find(|case| case.id.benchmark.as_str() == "kernels/gemm");
-        if number < 44 {
+        if number < at {
             case.unwrap().id.benchmark = "kernels/matmul".parse().unwrap();
         }
         entry
@@ -41,7 +41,7 @@ fn renamed() -> impl Iterator<Item = HistoryEntry> {
 
 #[test]
 fn b7_a_renamed_benchmark_goes_on_as_one_series_and_what_changed_there_is_found() {
-    let sandbox = repository(renamed());
+    let sandbox = repository(renamed(44, 1.08));
     let root = sandbox.root();
     let apart = document(&root, "");
     assert_eq!([of(&apart, "kernels/gemm").len(), of(&apart, "kernels/matmul").len()], [1, 1]);
@@ -56,6 +56,13 @@ fn b7_a_renamed_benchmark_goes_on_as_one_series_and_what_changed_there_is_found(
         let [change] = &series.changes[..] else { panic!("{:#?}", series.changes) };
         assert!((0.05..0.11).contains(&change.change) && (42..=46).contains(&change.at), "{change:?}");
     }
+
+    // Ten nights are enough where the new level is far from all that the series has been.
+    let sandbox = repository(renamed(50, 1.12));
+    std::fs::write(sandbox.root().join("gbench.toml"), RENAMED).unwrap();
+    let document = document(&sandbox.root(), "gemm");
+    let [change] = &of(&document, "kernels/gemm")[0].changes[..] else { panic!("{:#?}", document.series) };
+    assert_eq!((change.at, change.worse), (50, Some(true)), "{change:?}");
 }
 
 #[test]

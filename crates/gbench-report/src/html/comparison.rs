@@ -56,7 +56,7 @@ fn body(comparison: &ComparisonPage, trends: Option<&TrendsDocument>, frame: &Si
         }
         (part("differs", "Differs, and must agree for a comparison", !strict.is_empty(), &differences(&strict)))
         @for (number, group) in view.groups.iter().enumerate() {
-            (part(&format!("group-{number}"), &group.title(), true, &rows.table(&group.lines, &group.title())))
+            (part(&format!("group-{number}"), &group.title(), true, &rows.table(&group.shown, &group.title())))
         }
         (rows.explained(&view))
         (part("unchanged", &view.unchanged_title(), !view.unchanged.is_empty(), &rows.table(&view.unchanged, "Unchanged rows")))
@@ -118,7 +118,7 @@ impl Rows<'_> {
 
     /// The reasons of all verdicts other than plainly unchanged, and the available pictures.
     fn explained(&self, view: &VerdictView<'_>) -> Markup {
-        let lines: Vec<&RowView<'_>> = view.groups.iter().flat_map(|group| &group.lines).collect();
+        let lines: Vec<&RowView<'_>> = view.groups.iter().flat_map(|group| &group.shown).collect();
         let picture = |line: &RowView<'_>| {
             let pictures = self.comparison.pictures.iter();
             let of_row = |(case, metric, _): &&(CaseId, String, String)| {

@@ -63,10 +63,10 @@ pub(super) fn text(view: &VerdictView, limit: usize) -> String {
 }
 
 fn section(group: &VerdictGroup, limit: usize) -> String {
-    let shown: Vec<&RowView> = group.lines.iter().take(limit).collect();
+    let shown: Vec<&RowView> = group.shown.iter().take(limit).collect();
     let max_named = if limit == usize::MAX { limit } else { MAX_NAMED };
     let notes = Notes::new(&shown, &MarkdownStyle { name: &code, prose: &prose, rows: limit, max_named });
-    table(&group.lines, limit) + &notes.text()
+    table(&group.shown, limit) + &notes.text()
 }
 
 fn table(lines: &[RowView], limit: usize) -> String {

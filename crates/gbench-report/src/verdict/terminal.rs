@@ -11,9 +11,8 @@ use crate::layout::number;
 use crate::layout::terminal::{GridRow, Style, TerminalLayout};
 use crate::profile::moved::SHOWN_ROWS;
 use crate::sweep::SweepTables;
-use gbench_compare::{Difference, RowSide};
-use gbench_model::text::{capitalized, count};
-use gbench_model::{FailureKind, Outcome};
+use gbench_compare::Difference;
+use gbench_model::text::capitalized;
 
 const MAX_ROWS: usize = 50;
 
@@ -32,7 +31,7 @@ pub(super) fn render(view: &VerdictView, style: Style, all: bool) -> String {
     differences(&mut page, ("Differs, and must agree for a comparison", Emphasis::Bad), &strict);
     for group in &view.groups {
         page.heading(&group.title(), group.verdict.into());
-        rows(&mut page, &group.lines, if all { usize::MAX } else { MAX_ROWS });
+        rows(&mut page, &group.shown, if all { usize::MAX } else { MAX_ROWS });
     }
     if let Some(profiles) = &view.profiles {
         profiles.terminal(&mut page, if all { usize::MAX } else { SHOWN_ROWS });
@@ -77,14 +76,11 @@ fn rows(page: &mut TerminalLayout, lines: &[RowView], limit: usize) {
     let notes = lines.iter().flat_map(|line| line.notes().into_iter().map(move |note| (note, line)));
     let shared: Vec<_> = together(notes).into_iter().filter(|(_, lines)| lines.len() > 1).collect();
     let is_shared = |note: &(&str, String)| shared.iter().any(|(known, _)| known == note);
-    let rows = alike(lines).into_iter().map(|same| {
-        let (line, name) = (same[0], name_of(&same, max_named));
-        GridRow {
-            cells: std::iter::once(stacked([&name, &line.row.metric]))
-                .chain(shape.cells(line).iter().map(|[above, below]| stacked([above, below])))
-                .collect(),
-            notes: line.notes().into_iter().filter(|note| !is_shared(note)).collect(),
-        }
+    let rows = lines.iter().map(|line| GridRow {
+        cells: std::iter::once(stacked([&line.name, &line.row.metric]))
+            .chain(shape.cells(line).iter().map(|[above, below]| stacked([above, below])))
+            .collect(),
+        notes: line.notes().into_iter().filter(|note| !is_shared(note)).collect(),
     });
     page.grid(&shape.columns(), rows);
     for ((label, text), of) in &shared {
@@ -98,31 +94,6 @@ fn rows(page: &mut TerminalLayout, lines: &[RowView], limit: usize) {
     }
     if !left.is_empty() {
         page.note("", &format!("and {} more (listed with --all)", left.len()));
-    }
-}
-
-/// The cases of a build that failed are one row.
-fn alike<'l, 'd>(lines: &'l [RowView<'d>]) -> Vec<Vec<&'l RowView<'d>>> {
-    let key = |(at, line): (usize, &RowView)| {
-        let sides = [&line.row.base, &line.row.head];
-        let own = if sides.into_iter().flatten().any(is_unbuilt) { None } else { Some(at) };
-        (own, line.notes(), line.base.value.clone(), line.head.value.clone())
-    };
-    let keyed = lines.iter().enumerate().map(|(at, line)| (key((at, line)), line));
-    together(keyed).into_iter().map(|(_, lines)| lines).collect()
-}
-
-fn is_unbuilt(side: &RowSide) -> bool {
-    matches!(side.outcome, Outcome::Failed { kind: FailureKind::Build, .. })
-}
-
-fn name_of(lines: &[&RowView], max_named: usize) -> String {
-    match lines {
-        [line] => line.name.clone(),
-        several => {
-            let names: Vec<&str> = several.iter().map(|line| line.name.as_str()).collect();
-            format!("{}: {}", count(several.len(), "case"), named(&names, max_named))
-        }
     }
 }
 

@@ -9,12 +9,12 @@ use super::device_code::CodeView;
 use super::method;
 use super::summary::{Speedup, SuiteSummary, counts, counts_text};
 use crate::layout::case_names::CaseNames;
-use crate::layout::grouped::joined;
+use crate::layout::grouped::{MAX_NAMED, joined, named, together};
 use crate::layout::number;
 use crate::profile::moved::ProfilesView;
 use gbench_compare::{Difference, Row, RowSide, SideSummary, Verdict, VerdictDocument};
 use gbench_model::text::{capitalized, count, percent, short_commit};
-use gbench_model::{error_of_result, shell_word};
+use gbench_model::{FailureKind, Outcome, error_of_result, shell_word};
 
 /// The document, sorted for reading.
 pub(crate) struct VerdictView<'a> {
@@ -34,15 +34,38 @@ pub(crate) struct VerdictView<'a> {
 
 pub(crate) struct VerdictGroup<'a> {
     pub verdict: Verdict,
+    /// One for each row of the document.
     pub lines: Vec<RowView<'a>>,
+    /// As a page lists them: the cases of a build that failed are one line, whose name counts them.
+    pub shown: Vec<RowView<'a>>,
 }
 
-impl VerdictGroup<'_> {
+impl<'a> VerdictGroup<'a> {
+    fn new(verdict: Verdict, lines: Vec<RowView<'a>>) -> Self {
+        let key = |(at, line): (usize, &RowView)| {
+            let sides = [&line.row.base, &line.row.head];
+            let own = if sides.into_iter().flatten().any(is_unbuilt) { None } else { Some(at) };
+            (own, line.notes(), line.base.value.clone(), line.head.value.clone())
+        };
+        let keyed = lines.iter().enumerate().map(|(at, line)| (key((at, line)), line));
+        let one_line = |same: Vec<&RowView<'a>>| {
+            let names: Vec<&str> = same.iter().map(|line| line.name.as_str()).collect();
+            let name = match names.as_slice() {
+                [only] => (*only).to_owned(),
+                several => format!("{}: {}", count(several.len(), "case"), named(several, MAX_NAMED)),
+            };
+            RowView { name, ..same[0].clone() }
+        };
+        let shown = together(keyed).into_iter().map(|(_, same)| one_line(same)).collect();
+        Self { verdict, lines, shown }
+    }
+
     pub(crate) fn title(&self) -> String {
         format!("{}: {}", capitalized(self.verdict.into_str()), self.lines.len())
     }
 }
 
+#[derive(Clone)]
 pub(crate) struct RowView<'a> {
     pub row: &'a Row,
     /// The case, unambiguous within the document.
@@ -78,7 +101,7 @@ impl<'a> VerdictView<'a> {
         }
         let unchanged = by_verdict.remove(&Verdict::Unchanged).unwrap_or_default();
         let groups = Verdict::iter()
-            .filter_map(|verdict| Some(VerdictGroup { verdict, lines: by_verdict.remove(&verdict)? }))
+            .filter_map(|verdict| Some(VerdictGroup::new(verdict, by_verdict.remove(&verdict)?)))
             .collect();
         let suites = SuiteSummary::all(&document.rows, &names);
         let speedup = Speedup::over(document.rows.iter(), &names);
@@ -204,6 +227,10 @@ impl<'a> VerdictView<'a> {
             percent(method.alpha),
         )
     }
+}
+
+fn is_unbuilt(side: &RowSide) -> bool {
+    matches!(side.outcome, Outcome::Failed { kind: FailureKind::Build, .. })
 }
 
 impl<'a> RowView<'a> {

@@ -11,7 +11,8 @@
 //!    levels are wholly separate, the t test may decide, too.
 //! 3. *Shape*: a candidate that a slope explains better than a step is a drift, not a change point
 //!    ([`drift()`](super::drift())).
-//! 4. *Confirmation*: a point is reported once six looks in a row have seen it. The next run removes most false ones.
+//! 4. *Confirmation*: a point is reported once six looks in a row have seen it, four if the levels lie far apart. The next run
+//!    removes most false ones.
 //!
 //! No maintained crate does this: `pelt` has squared and absolute cost but no test, and needs a newer compiler than ours;
 //! `changepoint`, which `augurs-changepoint` wraps, is Bayesian online detection with a fixed hazard and Gaussian runs.
@@ -39,6 +40,8 @@ const LONG_RUNS: usize = 20;
 const LEVEL_OF_LONG: f64 = 10.0;
 /// Looks in a row, one per run, that must see a point.
 const LOOKS: usize = 6;
+/// The same if the levels lie farther apart than either of them extends.
+const LOOKS_OF_WIDE: usize = 4;
 /// A shift is lasting if it has the majority of nine runs; fewer than these are a spike.
 pub(crate) const LEAST_RUNS: usize = 5;
 /// If the levels before and after are separate over this many runs each, their distance is considered, too. Shorter states may
@@ -96,19 +99,19 @@ pub fn change_points(values: &[f64], level: f64) -> Option<Vec<ChangePoint>> {
     if logarithms.len() < LEAST_SEARCHED {
         return Some(Vec::new());
     }
-    let mut points = seen(&logarithms, level);
-    for runs in (LEAST_SEARCHED..logarithms.len()).rev().take(LOOKS - 1) {
+    let search = Search::new(&logarithms, level).significant();
+    let mut points: Vec<(ChangePoint, bool)> =
+        search.points().into_iter().map(|(index, point)| (point, search.is_wide(index))).collect();
+    for (looks, runs) in (2..=LOOKS).zip((LEAST_SEARCHED..logarithms.len()).rev()) {
         if points.is_empty() {
             break;
         }
-        let before = seen(&logarithms[..runs], level);
-        points.retain(|point| before.iter().any(|other| point.meets(other)));
+        let before = Search::new(&logarithms[..runs], level).significant().points();
+        points.retain(|(point, is_wide)| {
+            *is_wide && looks > LOOKS_OF_WIDE || before.iter().any(|(_, other)| point.meets(other))
+        });
     }
-    Some(points)
-}
-
-fn seen(logarithms: &[f64], level: f64) -> Vec<ChangePoint> {
-    Search::new(logarithms, level).points()
+    Some(points.into_iter().map(|(point, _)| point).collect())
 }
 
 pub(super) fn logarithms(values: &[f64]) -> Option<Vec<f64>> {
@@ -147,13 +150,19 @@ impl<'a> Search<'a> {
         search
     }
 
-    fn points(mut self) -> Vec<ChangePoint> {
+    fn significant(mut self) -> Self {
         while let Some(index) = self.weakest() {
             self.remove(index);
         }
+        self
+    }
+
+    /// Each with its edge.
+    fn points(&self) -> Vec<(usize, ChangePoint)> {
         let mut quantiles = TQuantiles::default();
         let inner = 1..self.edges.len() - 1;
-        inner.filter(|index| !self.is_slope(*index)).map(|index| self.point(index, &mut quantiles)).collect()
+        let steps = inner.filter(|index| !self.is_slope(*index));
+        steps.map(|index| (index, self.point(index, &mut quantiles))).collect()
     }
 
     /// The failing candidate whose removal costs the fit least. The largest p value would remove the
@@ -192,13 +201,26 @@ impl<'a> Search<'a> {
     /// True if the levels are separate and long enough for their distance to be used. Ranks of two separate levels do not
     /// depend on their distance, and in a history of some forty runs they are not enough.
     fn is_clear_cut(&self, start: usize, at: usize, end: usize) -> bool {
+        (at - start).min(end - at) >= CLEAR_RUNS && self.gap(start, at, end).0 > 0.0
+    }
+
+    /// True if the gap between the levels is larger than the range of each: no state of the runs before comes near the runs
+    /// after.
+    fn is_wide(&self, index: usize) -> bool {
+        let (start, at, end) = self.around(index);
+        let (gap, range) = self.gap(start, at, end);
+        gap > range
+    }
+
+    /// The distance between the runs before and the runs after, negative if they overlap, and the larger range of the two.
+    fn gap(&self, start: usize, at: usize, end: usize) -> (f64, f64) {
         let ends = |runs: &[f64]| {
             let ends = (f64::INFINITY, f64::NEG_INFINITY);
             runs.iter().fold(ends, |(low, high), run| (low.min(*run), high.max(*run)))
         };
-        let (before, after) = (&self.winsorised[start..at], &self.winsorised[at..end]);
-        let ((low, high), (other_low, other_high)) = (ends(before), ends(after));
-        before.len().min(after.len()) >= CLEAR_RUNS && (high < other_low || other_high < low)
+        let ((low, high), (other_low, other_high)) =
+            (ends(&self.winsorised[start..at]), ends(&self.winsorised[at..end]));
+        ((other_low - high).max(low - other_high), (high - low).max(other_high - other_low))
     }
 
     fn by_size(&self, start: usize, at: usize, end: usize) -> f64 {

@@ -153,10 +153,13 @@ fn two_steps_ten_runs_apart_are_mostly_two_points() {
 
 #[test]
 fn a_point_is_told_once_several_looks_have_seen_it() {
-    let values = step(4, 112, 100, 0.3);
-    let seen: Vec<usize> =
-        (101..=112).map(|runs| seen(&logarithms(&values[..runs]).unwrap(), LEVEL).len()).collect();
-    let told: Vec<usize> = (101..=112).map(|runs| found(&values[..runs]).len()).collect();
-    let first = |looks: &[usize]| looks.iter().position(|points| *points == 1).unwrap();
-    assert_eq!(first(&told), first(&seen) + LOOKS - 1, "{seen:?} {told:?}");
+    for (size, looks) in [(0.06, LOOKS), (0.3, LOOKS_OF_WIDE)] {
+        let values = step(4, 130, 100, size);
+        let search =
+            |runs: usize| Search::new(&logarithms(&values[..runs]).unwrap(), LEVEL).significant().points();
+        let seen: Vec<usize> = (101..=130).map(|runs| search(runs).len()).collect();
+        let told: Vec<usize> = (101..=130).map(|runs| found(&values[..runs]).len()).collect();
+        let first = |looks: &[usize]| looks.iter().position(|points| *points == 1).unwrap();
+        assert_eq!(first(&told), first(&seen) + looks - 1, "{size}: {seen:?} {told:?}");
+    }
 }

@@ -61,7 +61,7 @@ impl<'a> MachineSection<'a> {
         if !budget.take(head.len() + AROUND_A_TABLE) {
             return None;
         }
-        let changed = || view.groups.iter().flat_map(|group| &group.lines);
+        let changed = || view.groups.iter().flat_map(|group| &group.shown);
         let (strict, _) = view.differences();
         let strict = if strict.is_empty() {
             String::new()
