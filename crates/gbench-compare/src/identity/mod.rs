@@ -1,5 +1,5 @@
-//! Whether two figures may be compared: by their case, their machine and their measurement. `docs/identity.md` says which
-//! field of a record or of a result file belongs to which.
+//! The module that decides whether two figures may be compared: by their case, their machine and their measurement.
+//! `docs/identity.md` says which field of a record or of a result file belongs to which.
 
 pub(crate) mod cases;
 pub(crate) mod machines;
