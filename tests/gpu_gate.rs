@@ -131,6 +131,54 @@ fn d3_a_wrong_answer_of_the_head_is_invalid_however_fast() {
 }
 
 #[test]
+fn q4_a_kernel_that_computes_something_else_is_no_improvement() {
+    let Some(stand_in) = stand_in() else { return };
+    let gate = Gate::new(&stand_in, NOISE);
+    let suite = suite(&format!("{UNWATCHED}threshold = \"5%\"\n"), &TWO, "");
+    gate.commit(&[SAXPY_FILE, SCALE_FILE], &[("gbench.toml", &suite), ("card", "kernel=0.2\n"), IGNORED]);
+    // Faster, because it forgets to add.
+    let wrong = SAXPY.replace(" + y[i]", "");
+    assert_ne!(wrong, SAXPY);
+    let faster = ("card", "kernel=0.2 kernel.saxpy=0.15\n");
+    gate.commit(&[("saxpy.cu", SAXPY_FILE.1, &wrong), SCALE_FILE], &[faster]);
+    gate.compare("--order-seed 1").exits(4).says("computes something else than base").says("reference");
+    let verdict = gate.repository.verdict();
+    assert_eq!([Verdict::Invalid, Verdict::Improved].map(|it| verdict.counts[&it]), [1, 0]);
+    assert_eq!(row(&verdict, "scale", "time").verdict, Verdict::Unchanged);
+    let of_base = case(&gate.record("base"), "saxpy").answer.clone();
+    assert!(of_base.values().all(|output| !output.varies && output.values.len() == 96), "{of_base:?}");
+
+    // What the advice says.
+    let plain = wrong.replace("saxpy", "plain");
+    let own_check =
+        suite.replace("entry = \"saxpy\"\n", "entry = \"saxpy\"\nreference = { entry = \"plain\" }\n");
+    let checked = format!("{wrong}{plain}");
+    gate.commit(&[("saxpy.cu", &["saxpy", "plain"], &checked)], &[("gbench.toml", &own_check), faster]);
+    let said = gate.ran("compare HEAD~2..HEAD --quiet --warmup 2 --iterations 10 --benchmark s/saxpy");
+    said.exits(0);
+    assert_eq!(row(&gate.repository.verdict(), "saxpy", "time").verdict, Verdict::Improved);
+}
+
+#[test]
+fn q4_a_kernel_that_writes_past_its_buffer_is_invalid() {
+    let Some(stand_in) = stand_in() else { return };
+    let gate = Gate::new(&stand_in, NOISE);
+    let suite = suite(UNWATCHED, &TWO, "");
+    let beyond = SAXPY.replace("if (i < n)", "if (i == n - 1) y[n] = x[i];\n    if (i < n)");
+    assert_ne!(beyond, SAXPY);
+    gate.commit(
+        &[("saxpy.cu", SAXPY_FILE.1, &beyond), SCALE_FILE],
+        &[("gbench.toml", &suite), ("card", "kernel=0.2\n"), IGNORED],
+    );
+    gate.ran("run --quiet --processes 1 --warmup 2 --iterations 10")
+        .exits(4)
+        .says("past the end of the buffer");
+    let record = newest(gate.repository.root());
+    assert!(matches!(case(&record, "saxpy").outcome, Outcome::Invalid { .. }));
+    assert!(case(&record, "scale").outcome.is_measured());
+}
+
+#[test]
 fn two_kernels_take_turns_on_one_card() {
     let Some(stand_in) = stand_in() else { return };
     let gate = Gate::new(&stand_in, NOISE);

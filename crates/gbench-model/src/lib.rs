@@ -78,6 +78,7 @@ pub use gpu::telemetry::{
 };
 pub use hash::sha256_hex;
 pub use id::{BaselineName, BenchmarkId, RunId};
+pub use record::answer::AnswerValues;
 pub use record::facts::{Fact, HOST, MATCH_FIELDS, Strictness, names_card};
 pub use record::ingested::{Ingested, IngestedFile};
 pub use record::manifest::*;

@@ -1,5 +1,6 @@
 //! One complete run: the contract between machines and between years.
 
+pub(crate) mod answer;
 pub(crate) mod facts;
 pub(crate) mod ingested;
 pub(crate) mod manifest;
@@ -18,6 +19,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
+use self::answer::AnswerValues;
 use self::ingested::Ingested;
 use self::manifest::Manifest;
 use self::nothing::NothingMeasured;
@@ -221,6 +223,9 @@ pub struct CaseRecord {
     /// Signs that it measured nothing, though it ended well.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub nothing_measured: Vec<NothingMeasured>,
+    /// What it computed, by output, if its processes report it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub answer: BTreeMap<String, AnswerValues>,
     /// The code that its processes ran on the GPU, if they report it or the suite file names the files.
     pub device_code: Option<DeviceCode>,
     /// Its processes ran different code; `device_code` is that of the first.

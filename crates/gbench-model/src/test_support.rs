@@ -67,6 +67,7 @@ pub fn case(id: CaseId, processes: Vec<ProcessRecord>, metrics: Vec<Metric>) -> 
         nothing_measured: vec![],
         device_code: None,
         device_code_varies: false,
+        answer: Default::default(),
         profiles: vec![],
     }
 }

@@ -238,6 +238,7 @@ pub(crate) fn speedup_case(
         metadata: Default::default(),
         warnings: Vec::new(),
         nothing_measured: Vec::new(),
+        answer: std::collections::BTreeMap::new(),
         device_code: None,
         device_code_varies: false,
         profiles: Vec::new(),

@@ -110,7 +110,10 @@ impl<'a> RowBuilder<'a, '_> {
     fn pair(&mut self, pair: &PairedCase<'a>, unmatched: &Unmatched) {
         let (verdict, reason, next) = match (pair.base, pair.head) {
             (Some(base), Some(head)) if base.outcome.is_measured() && head.outcome.is_measured() => {
-                return self.metrics(pair.id, base, head);
+                let Some(reason) = other_answer(base, head) else {
+                    return self.metrics(pair.id, base, head);
+                };
+                (Verdict::Invalid, reason, Some(Advice::CorrectAnswer {}))
             }
             (Some(base), Some(head)) if base.outcome.is_failure() && head.outcome.is_failure() => {
                 let [(base_outcome, base_cause), (head_outcome, head_cause)] = [base, head].map(said);
@@ -193,11 +196,11 @@ impl<'a> RowBuilder<'a, '_> {
         if self.in_rounds { Advice::BringBackOrLetGo {} } else { of_records }
     }
 
-    /// The evidence of a case before it failed, if both sides had begun: it shared the error rate until then, and no
+    /// The evidence of a case before it failed or computed something else, if both sides had begun: it shared the error rate until then, and no
     /// decision made meanwhile may change because it failed.
     fn prior_only(&mut self, pair: &PairedCase<'a>) {
         let (Some(base), Some(head)) = (pair.base, pair.head) else { return };
-        if base.outcome.is_measured() && head.outcome.is_measured() {
+        if base.outcome.is_measured() && head.outcome.is_measured() && other_answer(base, head).is_none() {
             return;
         }
         for metric in &head.metrics {
@@ -427,6 +430,16 @@ fn no_time(unit: &str) -> impl Fn((Side, &MeasuredSide)) -> Option<(Side, f64)> 
         let value = samples.find(|value| **value <= 0.0)?;
         is_time.then_some((side, *value))
     }
+}
+
+/// What head computes otherwise than base does. An output that the processes of one side compute differently shows nothing.
+fn other_answer(base: &CaseRecord, head: &CaseRecord) -> Option<Reason> {
+    base.answer.iter().find_map(|(output, values)| {
+        let of_head = head.answer.get(output).filter(|of_head| !of_head.varies && !values.varies)?;
+        let difference = values.difference(of_head)?;
+        let difference = Some(difference).filter(|difference| difference.is_finite());
+        Some(Reason::AnswerDiffers { output: output.clone(), difference })
+    })
 }
 
 fn is_of_code(case: &CaseRecord, metric: &Metric) -> bool {

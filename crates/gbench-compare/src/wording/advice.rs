@@ -194,6 +194,11 @@ pub enum Advice {
     /// Measure both sides in the same way.
     #[display("measure both sides in the same way")]
     MeasureAlike {},
+    /// Correct head, or let a check of its own decide.
+    #[display(
+        "correct head; if its answer is right, too, let a check decide: `reference` in head's suite file, or the event `validation`"
+    )]
+    CorrectAnswer {},
     /// Select the case on both sides, or save a baseline without it.
     #[display("select it on both sides, or save a new baseline without it")]
     SelectOnBothSides {},

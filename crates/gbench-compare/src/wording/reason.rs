@@ -447,9 +447,23 @@ pub enum Reason {
     /// The sides were measured with different settings.
     #[display("`{setting}` is {base} on base and {head} on head, {effect}")]
     SettingsDiffer { setting: String, base: String, head: String, effect: SettingEffect },
+    /// From the same inputs, head computes something else than base.
+    #[display("head computes something else than base from the same inputs: `{output}` differs by {}", share_of_largest(*difference))]
+    AnswerDiffers {
+        output: String,
+        /// The largest difference of a value, as a share of the largest absolute value; absent: a number on one side only.
+        difference: Option<f64>,
+    },
     /// A time that is zero or less.
     #[display("{} took {value} {unit}, and nothing takes no time", side.into_str())]
     TakesNoTime { side: Side, value: f64, unit: String },
+}
+
+fn share_of_largest(difference: Option<f64>) -> String {
+    match difference {
+        Some(share) => format!("{} of its largest value", percent(share)),
+        None => "being a number on one side only".to_owned(),
+    }
 }
 
 /// How a setting that differs makes two measurements incomparable.

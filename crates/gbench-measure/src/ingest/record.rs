@@ -332,6 +332,7 @@ impl Case<'_> {
             metadata: BTreeMap::new(),
             warnings: Vec::new(),
             nothing_measured: Vec::new(),
+            answer: BTreeMap::new(),
             device_code: None,
             device_code_varies: false,
             profiles: Vec::new(),

@@ -238,6 +238,7 @@ fn head_of(case: &CaseRecord) -> CaseRecord {
         metadata: case.metadata.clone(),
         warnings: case.warnings.clone(),
         nothing_measured: case.nothing_measured.clone(),
+        answer: case.answer.clone(),
         device_code: case.device_code.clone(),
         device_code_varies: case.device_code_varies,
         profiles: case.profiles.clone(),

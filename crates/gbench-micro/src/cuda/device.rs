@@ -133,12 +133,24 @@ impl CudaDevice {
 
     /// `bytes` of uninitialised device memory.
     pub(super) fn allocate(&self, bytes: usize) -> Result<Buffer> {
-        let mut address: CUdeviceptr = 0;
         // The driver refuses an allocation of zero bytes.
-        let bytes_or_one = bytes.max(1);
+        let address = self.address_of(bytes.max(1))?;
+        Ok(Buffer { gpu: self.clone(), address, bytes, has_guard: false })
+    }
+
+    /// A buffer with [`GUARD`] bytes behind it that are not its own: [`Buffer::is_guard_intact`].
+    pub(super) fn allocate_guarded(&self, bytes: usize) -> Result<Buffer> {
+        let address = self.address_of(bytes + GUARD.len())?;
+        let buffer = Buffer { gpu: self.clone(), address, bytes, has_guard: true };
+        buffer.copy_in(bytes, &GUARD)?;
+        Ok(buffer)
+    }
+
+    fn address_of(&self, bytes: usize) -> Result<CUdeviceptr> {
+        let mut address: CUdeviceptr = 0;
         // SAFETY: a place for the address.
-        check("cuMemAlloc_v2", unsafe { (self.0.api.cuMemAlloc_v2)(&mut address, bytes_or_one) })?;
-        Ok(Buffer { gpu: self.clone(), address, bytes })
+        check("cuMemAlloc_v2", unsafe { (self.0.api.cuMemAlloc_v2)(&mut address, bytes) })?;
+        Ok(address)
     }
 
     /// Zeroed, page-locked host memory that the device can read and write, too.
@@ -389,10 +401,14 @@ fn uuid(api: &Api, device: CUdevice, is_slice: bool) -> Option<String> {
     Some(format!("{kind}-{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]))
 }
 
+/// What stands behind a buffer that a kernel of the user writes.
+const GUARD: [u8; 512] = [0xa5; 512];
+
 pub(super) struct Buffer {
     gpu: CudaDevice,
     address: CUdeviceptr,
     bytes: usize,
+    has_guard: bool,
 }
 
 impl Drop for Buffer {
@@ -414,25 +430,39 @@ impl Buffer {
     /// Copies from the host, and waits. Panics if the sizes differ: both are the caller's.
     pub(super) fn write(&self, source: &[u8]) -> Result<()> {
         assert_eq!(source.len(), self.bytes, "a copy of another size");
+        self.copy_in(0, source)
+    }
+
+    /// Waits, and copies to the host.
+    pub(super) fn read(&self) -> Result<Vec<u8>> {
+        self.copy_out(0, self.bytes)
+    }
+
+    /// Waits. False if something was written behind the buffer.
+    pub(super) fn is_guard_intact(&self) -> Result<bool> {
+        Ok(!self.has_guard || self.copy_out(self.bytes, GUARD.len())? == GUARD)
+    }
+
+    /// `from`: bytes from the beginning. The callers keep within the allocation.
+    fn copy_in(&self, from: usize, source: &[u8]) -> Result<()> {
         // Queued work may still use the buffer.
         self.gpu.wait()?;
         let api = self.gpu.0.api;
         // SAFETY: both have so many bytes.
         check("cuMemcpyHtoD_v2", unsafe {
-            (api.cuMemcpyHtoD_v2)(self.address, source.as_ptr().cast(), self.bytes)
+            (api.cuMemcpyHtoD_v2)(self.address + from as CUdeviceptr, source.as_ptr().cast(), source.len())
         })?;
         // From memory that is not page-locked, the call may return before the copy has arrived.
         self.gpu.wait_for_device()
     }
 
-    /// Waits, and copies to the host.
-    pub(super) fn read(&self) -> Result<Vec<u8>> {
+    fn copy_out(&self, from: usize, bytes: usize) -> Result<Vec<u8>> {
         self.gpu.wait()?;
-        let mut target = vec![0; self.bytes];
+        let mut target = vec![0; bytes];
         let api = self.gpu.0.api;
         // SAFETY: both have so many bytes.
         check("cuMemcpyDtoH_v2", unsafe {
-            (api.cuMemcpyDtoH_v2)(target.as_mut_ptr().cast(), self.address, self.bytes)
+            (api.cuMemcpyDtoH_v2)(target.as_mut_ptr().cast(), self.address + from as CUdeviceptr, bytes)
         })?;
         Ok(target)
     }

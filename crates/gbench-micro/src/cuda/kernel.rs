@@ -123,7 +123,7 @@ impl Slots {
                 }
                 KernelArgument::Buffer { .. } => {
                     let input = inputs.next().map_or(&[][..], HostBuffer::bytes);
-                    let buffer = gpu.allocate(input.len())?;
+                    let buffer = gpu.allocate_guarded(input.len())?;
                     buffer.write(input)?;
                     Slot::Buffer(buffer)
                 }
@@ -160,6 +160,18 @@ impl Slots {
             }
         }
         Ok(())
+    }
+
+    /// The place, from 1, of the first argument behind whose buffer something was written.
+    fn written_beyond(&self) -> Result<Option<usize>, CudaError> {
+        for (at, slot) in self.0.iter().enumerate() {
+            if let Slot::Buffer(buffer) = slot
+                && !buffer.is_guard_intact()?
+            {
+                return Ok(Some(at + 1));
+            }
+        }
+        Ok(None)
     }
 
     fn read(&self, arguments: &[KernelArgument]) -> Result<Vec<HostBuffer>, CudaError> {
@@ -298,12 +310,20 @@ impl Loaded {
                 least.by,
             )));
         }
+        // The data of the measurement and those of the check may lead to different places.
+        let mut beyond = sets.iter().map(Slots::written_beyond).collect::<Result<Vec<_>, _>>()?;
         sets.truncate(1);
         // Other numbers than in the measurement, so that a kept answer is wrong.
         let fresh = inputs(&self.arguments, request.seed.wrapping_add(1))?;
         sets[0].prepare(gpu, &self.arguments, &fresh)?;
         launch(&sets[0])?;
         let outputs = sets[0].read(&self.arguments)?;
+        beyond.push(sets[0].written_beyond()?);
+        if let Some(argument) = beyond.into_iter().flatten().next() {
+            return Err(MicroError::Impossible(format!(
+                "the kernel writes past the end of the buffer of argument {argument}: check its `length`, the grid and the kernel's bounds"
+            )));
+        }
         match check(self, &fresh, &outputs)? {
             Some(accuracy) => {
                 let errors = BTreeMap::from([("max_abs_error".to_owned(), finite(accuracy.max_abs_error))]);
@@ -318,8 +338,32 @@ impl Loaded {
                 });
                 channel.send(&Event::Validation { passed, message, errors })
             }
-            None => channel.notes([("answer_checked", json!(false))]),
+            None => {
+                channel.notes([("answer_checked", json!(false))])?;
+                for (at, output) in self.written(&outputs) {
+                    let (values, tolerance) = output.figures();
+                    channel.send(&Event::Answer {
+                        output: format!("argument {at}"),
+                        values,
+                        tolerance: Some(tolerance),
+                    })?;
+                }
+                Ok(())
+            }
         }
+    }
+
+    /// The buffers that the kernel writes, each with the place of its argument, from 1.
+    fn written<'b>(&self, buffers: &'b [HostBuffer]) -> Vec<(usize, &'b HostBuffer)> {
+        let of_buffers = self.arguments.iter().enumerate().filter_map(|(at, argument)| match argument {
+            KernelArgument::Buffer { access, .. } => Some((at + 1, *access)),
+            KernelArgument::Scalar { .. } => None,
+        });
+        let with_access = of_buffers.zip(buffers);
+        with_access
+            .filter(|((_, access), _)| *access != Access::Input)
+            .map(|((at, _), it)| (at, it))
+            .collect()
     }
 
     /// Bytes of the buffers with such an access; as a number, it may exceed all memory.

@@ -182,6 +182,15 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         errors: BTreeMap<String, Option<f64>>,
     },
+    /// One output of the work, by which base and head are compared: a faster program that computes something else is not an
+    /// improvement. From inputs that are the same in every process and on both sides, such as those of `GBENCH_SEED`.
+    Answer {
+        output: String,
+        /// Elements, means, sums; at most 1000.
+        values: Vec<Option<f64>>,
+        /// The difference that rounding explains, as a share of the largest absolute value; absent: none.
+        tolerance: Option<f64>,
+    },
     /// This machine cannot run the benchmark.
     Skip {
         reason: String,

@@ -14,6 +14,9 @@ use crate::gpu::code_union::MAX_KERNELS;
 use crate::gpu::device_code::KernelCode;
 use crate::text::near::near;
 
+/// Values of one output.
+const MAX_ANSWER: usize = 1000;
+
 /// Why a line is not an event.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LineError {
@@ -272,6 +275,19 @@ fn check_values(event: &Event) -> Result<(), LineError> {
         Event::DeviceCode { arch, compiler, kernels } => {
             if let Some((key, wanted, got)) = wrong_code(arch, compiler.as_deref(), kernels) {
                 return wrong("device_code", &key, wanted, got);
+            }
+        }
+        Event::Answer { output, values, tolerance } => {
+            if output.is_empty() || output.len() > 200 || output.chars().any(char::is_control) {
+                let got = show(&Value::String(output.clone()));
+                return wrong("answer", "output", "a name of up to 200 bytes", got);
+            }
+            if values.is_empty() || values.len() > MAX_ANSWER {
+                let got = format!("a list of {}", values.len());
+                return wrong("answer", "values", "a list of 1 to 1000 numbers", got);
+            }
+            if let Some(tolerance) = tolerance.filter(|share| !(0.0..=1.0).contains(share)) {
+                return wrong("answer", "tolerance", "a share from 0 to 1", tolerance.to_string());
             }
         }
         Event::Config { deadlines, threshold, .. } => {

@@ -100,7 +100,7 @@ pub(super) const KERNEL: &[Field] = &[
     may("spill_load_bytes", Form::Count),
 ];
 
-const EVENTS: [(&str, &[Field]); 15] = [
+const EVENTS: [(&str, &[Field]); 16] = [
     ("stage", &[need("stage", Form::Stage)]),
     ("sample", &[METRIC, VALUE, UNIT, may("iteration", Form::Count), BETTER, GATE]),
     ("samples", &[METRIC, need("values", Form::Measurements), UNIT, BETTER, GATE]),
@@ -133,6 +133,10 @@ const EVENTS: [(&str, &[Field]); 15] = [
     (
         "validation",
         &[need("passed", Form::Flag), may("message", Form::Text), may("errors", Form::MeasurementsByName)],
+    ),
+    (
+        "answer",
+        &[need("output", Form::Text), need("values", Form::Measurements), may("tolerance", Form::Number)],
     ),
     ("skip", &[need("reason", Form::Text), may("lacks", Form::Lack)]),
     (

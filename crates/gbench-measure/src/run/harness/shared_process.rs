@@ -70,7 +70,7 @@ impl<'a> Parts<'a> {
                     }
                 }
                 (Event::Sample { .. } | Event::Samples { .. } | Event::Summary { .. }, None)
-                | (Event::Validation { .. }, None) => {
+                | (Event::Validation { .. } | Event::Answer { .. }, None) => {
                     parts.fault.get_or_insert(ShareFault::BeforeAny);
                 }
                 (_, None) => parts.common.push(event),

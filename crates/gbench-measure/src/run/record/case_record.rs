@@ -134,6 +134,7 @@ impl CaseRecorder {
             metadata: BTreeMap::new(),
             warnings: Vec::new(),
             nothing_measured: Vec::new(),
+            answer: BTreeMap::new(),
             device_code: None,
             device_code_varies: false,
             profiles: Vec::new(),
@@ -230,6 +231,12 @@ impl CaseRecorder {
         }
         if let Some(code) = collected.device_code.as_ref().filter(|_| outcome.is_measured()) {
             self.take_code(record, code);
+        }
+        for (output, values) in collected.answer.iter().filter(|_| outcome.is_measured()) {
+            match record.answer.get_mut(output) {
+                Some(before) => before.varies |= before.difference(values).is_some(),
+                None => drop(record.answer.insert(output.clone(), values.clone())),
+            }
         }
         if self.planned.benchmark.python().is_some() {
             driver_advice::to_know(&collected.metadata).into_iter().for_each(|what| warn_once(record, what));

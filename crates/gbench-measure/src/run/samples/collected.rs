@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use gbench_formats::adapters::End;
 use gbench_model::line::{Event, Lack};
 use gbench_model::{
-    Better, CODE_FIGURES, CaseId, DeviceCode, Metric, ParamValue, ProcessSamples, ReportedError, Stated,
-    Timing, convert,
+    AnswerValues, Better, CODE_FIGURES, CaseId, DeviceCode, Metric, ParamValue, ProcessSamples,
+    ReportedError, Stated, Timing, convert,
 };
 use gbench_suite::Benchmark;
 
@@ -34,6 +34,7 @@ pub(crate) struct CollectedSamples {
     pub skip: Option<Skip>,
     pub throttled: Option<Throttled>,
     pub error: Option<ReportedError>,
+    pub answer: BTreeMap<String, AnswerValues>,
     pub device_code: Option<DeviceCode>,
     pub above_peak: Option<String>,
     pub(crate) per_iteration: BTreeMap<&'static str, f64>,
@@ -261,6 +262,11 @@ impl CollectedSamples {
                     self.invalid
                         .get_or_insert(message.unwrap_or("the benchmark says its answer is wrong".into()));
                 }
+            }
+            Event::Answer { output, values, tolerance } => {
+                let values = values.into_iter().map(|value| value.filter(|it| it.is_finite())).collect();
+                let values = AnswerValues { values, tolerance: tolerance.unwrap_or(0.0), varies: false };
+                self.answer.insert(output, values);
             }
             Event::Skip { reason, lacks } => {
                 self.skip.get_or_insert(Skip { reason, lacks });
