@@ -179,6 +179,40 @@ fn q4_a_kernel_that_writes_past_its_buffer_is_invalid() {
 }
 
 #[test]
+fn q4_constants_that_nothing_sets_are_refused_and_the_suite_file_can_set_them() {
+    let Some(stand_in) = stand_in() else { return };
+    let gate = Gate::new(&stand_in, NOISE);
+    let weighted = format!(
+        "namespace own {{ __constant__ float w[4]; }}\n__constant__ float given[2] = {{1.0f, 2.0f}};\n{}",
+        SAXPY.replace("a * x[i]", "own::w[i & 3] * given[i & 1] * a * x[i]")
+    );
+    let plain = suite(UNWATCHED, &TWO, "");
+    let commit = |suite: &str| {
+        let sources = [("saxpy.cu", SAXPY_FILE.1, weighted.as_str()), SCALE_FILE];
+        gate.commit(&sources, &[("gbench.toml", suite), ("card", "kernel=0.2\n"), IGNORED]);
+        gate.ran("run --quiet --processes 1 --warmup 2 --iterations 10 --benchmark s/saxpy")
+    };
+    commit(&plain).exits(4).says("may read `own::w`, which nothing sets").says("data = { NAME");
+    let with =
+        |data: &str| plain.replace("entry = \"saxpy\"\n", &format!("entry = \"saxpy\"\ndata = {data}\n"));
+    commit(&with("{ 'own::w' = { input = 'f32', length = 3 } }"))
+        .exits(4)
+        .says("has 12 bytes")
+        .says("has 16");
+    commit(&with("{ 'own::v' = { input = 'f32', length = 4 } }")).exits(4).says("no variable `own::v`");
+    commit(&with("{ 'own::w' = { output = 'f32', length = 4 } }")).exits(2).says("is not an `input`");
+
+    // Each process has them, and the answer is what they make of it.
+    let answer = |fill: &str| {
+        commit(&with(&format!("{{ 'own::w' = {{ input = 'f32', length = 4, fill = {fill} }} }}"))).exits(0);
+        case(&newest(gate.repository.root()), "saxpy").answer["argument 3"].values.clone()
+    };
+    let (ones, index) = (answer("1.0"), answer("'index'"));
+    assert_ne!(ones, index);
+    assert!(ones.iter().flatten().any(|value| *value != 0.0), "{ones:?}");
+}
+
+#[test]
 fn two_kernels_take_turns_on_one_card() {
     let Some(stand_in) = stand_in() else { return };
     let gate = Gate::new(&stand_in, NOISE);

@@ -170,6 +170,7 @@ fn every_line_that_the_manual_shows_can_be_read() {
         "metadata",
         "config",
         "memory",
+        "answer",
         "validation",
         "skip",
         "error",

@@ -31,6 +31,8 @@ pub struct Cubin {
     pub kernels: BTreeMap<String, Kernel>,
     /// All names of the symbol table, by which a library of twins is chosen.
     pub symbols: BTreeSet<String>,
+    /// Bytes of each variable.
+    pub variables: BTreeMap<String, usize>,
     /// Bytes of the module's own constants.
     pub constants: u32,
 }
@@ -88,7 +90,9 @@ pub fn read(bytes: &[u8]) -> Option<Cubin> {
         *place = number(value, 4, 4)? as u32;
     }
     let constants = find(".nv.constant3").map_or(0, |section| section.size as u32);
-    Some(Cubin { sm, kernels, symbols: symbols.into_iter().map(|symbol| symbol.name).collect(), constants })
+    let variables = symbols.iter().filter(|it| it.variable > 0).map(|it| (it.name.clone(), it.variable)).collect();
+    let symbols = symbols.into_iter().map(|symbol| symbol.name).collect();
+    Some(Cubin { sm, kernels, symbols, variables, constants })
 }
 
 struct Section<'a> {
@@ -124,9 +128,12 @@ struct Symbol {
     name: String,
     /// A function that the host may launch.
     entry: bool,
+    /// Bytes of a variable; 0 for all others.
+    variable: usize,
 }
 
 fn symbols(table: &Section, names: &Section) -> Option<Vec<Symbol>> {
+    const VARIABLE: u8 = 1;
     const FUNCTION: u8 = 2;
     const ENTRY: u8 = 0x10;
     table
@@ -134,7 +141,9 @@ fn symbols(table: &Section, names: &Section) -> Option<Vec<Symbol>> {
         .chunks_exact(24)
         .map(|symbol| {
             let entry = symbol[4] & 0xf == FUNCTION && symbol[5] & ENTRY != 0;
-            Some(Symbol { name: text(names.bytes, number(symbol, 0, 4)? as usize)?, entry })
+            let is_variable = symbol[4] & 0xf == VARIABLE;
+            let variable = if is_variable { number(symbol, 16, 8)? as usize } else { 0 };
+            Some(Symbol { name: text(names.bytes, number(symbol, 0, 4)? as usize)?, entry, variable })
         })
         .collect()
 }

@@ -117,6 +117,7 @@ exports! {
     cuModuleLoadDataEx(_, _, _, _, _);
     cuModuleUnload(_);
     cuModuleGetFunction(_, _, _);
+    cuModuleGetGlobal_v2(_, _, _, _);
     cuFuncGetAttribute(_, _, _);
     cuFuncSetAttribute(_, _, _);
     cuLaunchKernel(_, _, _, _, _, _, _, _, _, _, _);

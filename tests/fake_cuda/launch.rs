@@ -60,6 +60,21 @@ impl Driver {
         Ok(handle)
     }
 
+    /// Address and bytes of a variable: the twins' own, which is memory of the host.
+    pub fn variable(&mut self, module: usize, name: &str) -> Result<(usize, usize), u32> {
+        let (cubin, device) = self.modules.get(&module).cloned().ok_or(INVALID_HANDLE)?;
+        let size = *cubin.variables.get(name).ok_or(NOT_FOUND)?;
+        let address = match self.twins.variable(&cubin, name) {
+            Some(address) => address,
+            None => {
+                let capacity = self.capacity(device);
+                self.memory.allocate(&self.settings, device, capacity, size)?
+            }
+        };
+        self.memory.adopt(address, size);
+        Ok((address, size))
+    }
+
     pub fn function_attribute(&self, function: usize, attribute: i32) -> Result<i32, u32> {
         let function = self.functions.get(&function).ok_or(INVALID_HANDLE)?;
         let (cubin, _) = self.modules.get(&function.module).ok_or(INVALID_HANDLE)?;

@@ -139,6 +139,11 @@ impl Memory {
         Ok(address)
     }
 
+    /// Memory that stands elsewhere, as page-locked memory of the host.
+    pub fn adopt(&mut self, address: usize, size: usize) {
+        self.host.insert(address, size);
+    }
+
     pub fn free_host(&mut self, address: usize) -> Result<(), u32> {
         let size = self.host.remove(&address).ok_or(INVALID_VALUE)?;
         unmap(address, size);

@@ -48,19 +48,32 @@ impl Twins {
         Self { none, libraries, open: BTreeMap::new() }
     }
 
+    /// Where the twins keep a variable.
+    pub fn variable(&mut self, cubin: &Cubin, name: &str) -> Option<usize> {
+        let symbol = CString::new(name).ok()?;
+        let libraries = if self.none { Vec::new() } else { self.fitting(cubin) };
+        libraries.into_iter().find_map(|library| {
+            // SAFETY: the library is open and stays so, and the name ends in NUL.
+            let found = unsafe { dlsym(library as *mut c_void, symbol.as_ptr()) };
+            (!found.is_null()).then_some(found as usize)
+        })
+    }
+
+    fn fitting(&mut self, cubin: &Cubin) -> Vec<usize> {
+        let fits = |mark: &Option<String>| mark.as_ref().is_none_or(|mark| cubin.symbols.contains(mark));
+        let paths: Vec<String> =
+            self.libraries.iter().filter(|(mark, _)| fits(mark)).map(|(_, path)| path.clone()).collect();
+        let mut open = |path: String| *self.open.entry(path).or_insert_with_key(|path| self::open(path));
+        paths.into_iter().filter_map(&mut open).collect()
+    }
+
     /// The twin of a kernel; `Ok(None)` where kernels do nothing. Errors: there is none, which is said on stderr.
     pub fn find(&mut self, cubin: &Cubin, kernel: &str) -> Result<Option<Twin>, ()> {
         if self.none {
             return Ok(None);
         }
-        let fits = |mark: &Option<String>| mark.as_ref().is_none_or(|mark| cubin.symbols.contains(mark));
-        let paths: Vec<String> =
-            self.libraries.iter().filter(|(mark, _)| fits(mark)).map(|(_, path)| path.clone()).collect();
         let symbol = CString::new(format!("gb_cpu_{kernel}")).map_err(|_| ())?;
-        for path in paths {
-            let Some(library) = *self.open.entry(path).or_insert_with_key(|path| open(path)) else {
-                continue;
-            };
+        for library in self.fitting(cubin) {
             // SAFETY: the library is open and stays so, and the name ends in NUL.
             let found = unsafe { dlsym(library as *mut c_void, symbol.as_ptr()) };
             if !found.is_null() {

@@ -131,10 +131,7 @@ impl<'a> KernelHasher<'a> {
         }
         let bytes = self.elf.sections[section].bytes;
         self.elf.spend(bytes.len() as u64)?;
-        let mut instructions =
-            bytes.chunks_exact(INSTRUCTION).filter_map(|instruction| u64_at(instruction, 0));
-        let reads =
-            instructions.any(|low| matches!(low >> 9 & 7, 3 | 5) && low >> 54 & 0x1f == u64::from(bank));
+        let reads = has_operand_in(bytes, bank);
         self.readers.borrow_mut().insert((section, bank), reads);
         Ok(reads)
     }
@@ -149,6 +146,12 @@ impl<'a> KernelHasher<'a> {
         self.hashed.borrow_mut().insert(key, hash);
         Ok(hash)
     }
+}
+
+/// True if an instruction of Volta or later may have an operand in this bank of constants.
+pub(super) fn has_operand_in(instructions: &[u8], bank: u8) -> bool {
+    let mut words = instructions.chunks_exact(INSTRUCTION).filter_map(|instruction| u64_at(instruction, 0));
+    words.any(|low| matches!(low >> 9 & 7, 3 | 5) && low >> 54 & 0x1f == u64::from(bank))
 }
 
 /// `3` is the module's bank 3, `0.kernel` a kernel's bank 0.

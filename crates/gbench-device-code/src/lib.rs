@@ -39,6 +39,7 @@
 mod attributes;
 mod code;
 mod code_difference;
+mod constants;
 mod cubin;
 mod display_name;
 mod elf;
@@ -53,6 +54,7 @@ mod tests;
 
 pub use code::{ArchCode, ArchKernel};
 pub use code_difference::{CodeDifference, difference};
+pub use constants::unset_constants;
 pub use display_name::display_name;
 pub use error::CodeError;
 pub use log::{Spills, spills};

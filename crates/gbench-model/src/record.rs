@@ -223,7 +223,7 @@ pub struct CaseRecord {
     /// Signs that it measured nothing, though it ended well.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub nothing_measured: Vec<NothingMeasured>,
-    /// What it computed, by output, if its processes report it.
+    /// Its outputs, by name, if its processes report it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub answer: BTreeMap<String, AnswerValues>,
     /// The code that its processes ran on the GPU, if they report it or the suite file names the files.

@@ -63,6 +63,27 @@ pub unsafe extern "C" fn cuModuleGetFunction(
 }
 
 #[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuModuleGetGlobal_v2(
+    address: *mut usize,
+    bytes: *mut usize,
+    module: Handle,
+    text: *const c_char,
+) -> Code {
+    enter("cuModuleGetGlobal_v2", |driver| {
+        driver.context()?;
+        // SAFETY: see the module.
+        let name = unsafe { name(text) }?;
+        driver.note(|| name.to_owned());
+        let (at, size) = driver.variable(module, name)?;
+        // SAFETY: see the module.
+        unsafe {
+            put(address, at)?;
+            put(bytes, size)
+        }
+    })
+}
+
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuFuncGetAttribute(value: *mut c_int, attribute: c_int, function: Handle) -> Code {
     enter("cuFuncGetAttribute", |driver| {
         driver.note(|| attribute.to_string());

@@ -432,7 +432,7 @@ fn no_time(unit: &str) -> impl Fn((Side, &MeasuredSide)) -> Option<(Side, f64)> 
     }
 }
 
-/// What head computes otherwise than base does. An output that the processes of one side compute differently shows nothing.
+/// The first output that head computes otherwise than base. An output that the processes of one side compute differently shows nothing.
 fn other_answer(base: &CaseRecord, head: &CaseRecord) -> Option<Reason> {
     base.answer.iter().find_map(|(output, values)| {
         let of_head = head.answer.get(output).filter(|of_head| !of_head.varies && !values.varies)?;

@@ -194,7 +194,7 @@ pub enum Advice {
     /// Measure both sides in the same way.
     #[display("measure both sides in the same way")]
     MeasureAlike {},
-    /// Correct head, or let a check of its own decide.
+    /// Correct head, or let a check decide.
     #[display(
         "correct head; if its answer is right, too, let a check decide: `reference` in head's suite file, or the event `validation`"
     )]

@@ -4,7 +4,7 @@
 //! Crate `cudarc` knows only NVRTC 12, provides no machine code, and panics if something is missing. Only eleven functions are
 //! needed, so they are declared here.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::fs;
@@ -33,8 +33,27 @@ pub(super) struct KernelSource {
     pub options: Vec<String>,
     /// Folders of headers, before the compiler's own.
     pub include: Vec<PathBuf>,
-    /// Kernels by their names in the source.
+    /// Kernels by their names in the source, and variables as [`variable`] writes them.
     pub entries: Vec<String>,
+}
+
+/// A variable of the source, as the compiler takes its name.
+pub(super) fn variable(name: &str) -> String {
+    format!("&{name}")
+}
+
+impl KernelSource {
+    pub(super) fn variables(&self) -> impl Iterator<Item = &str> {
+        self.entries.iter().map(String::as_str).filter(|entry| entry.starts_with('&'))
+    }
+
+    fn lacks(&self, entry: &str) -> CudaError {
+        let file = self.name.clone();
+        match entry.strip_prefix('&') {
+            Some(name) => CudaError::NoVariable { file, name: name.into() },
+            None => CudaError::NoEntry { file, entry: entry.into() },
+        }
+    }
 }
 
 /// Machine code that was parsed completely, and the compiler's notes.
@@ -284,15 +303,13 @@ impl Nvrtc {
         let log = program.text(self.log_size, self.log);
         if code != 0 {
             return Err(match unknown_entry(&log, &source.entries) {
-                Some(entry) => CudaError::NoEntry { file: source.name.clone(), entry: entry.into() },
+                Some(entry) => source.lacks(entry),
                 None => failed(telling(&log).unwrap_or_else(|| format!("error {code}"))),
             });
         }
         let mut names = BTreeMap::new();
         for entry in &source.entries {
-            let lowered = program
-                .lowered(entry)
-                .ok_or_else(|| CudaError::NoEntry { file: source.name.clone(), entry: entry.clone() })?;
+            let lowered = program.lowered(entry).ok_or_else(|| source.lacks(entry))?;
             names.insert(entry.clone(), lowered);
         }
         let cubin = program.bytes(self.code_size, self.code);
@@ -302,11 +319,12 @@ impl Nvrtc {
 }
 
 /// The entry that the source lacks, if the log reports that: the compiler checks names in a separate file after the source,
-/// `__nv_name_map`, one per line from the second on.
+/// `__nv_name_map`, sorted, one per line from the second on (seen with 11.8 and 13.5).
 fn unknown_entry<'s>(log: &str, entries: &'s [String]) -> Option<&'s str> {
     let line = telling(log)?;
     let (number, _) = line.strip_prefix("__nv_name_map(")?.split_once(')')?;
-    entries.get(number.parse::<usize>().ok()?.checked_sub(2)?).map(String::as_str)
+    let sorted: BTreeSet<&str> = entries.iter().map(String::as_str).collect();
+    sorted.into_iter().nth(number.parse::<usize>().ok()?.checked_sub(2)?)
 }
 
 /// The log from its first error on; figures and warnings precede it.
@@ -453,7 +471,7 @@ mod tests {
 
     #[test]
     fn a_name_that_the_source_does_not_have_is_known_by_its_line() {
-        let entries = ["a".to_owned(), "zz".to_owned()];
+        let entries = ["zz".to_owned(), "a".to_owned()];
         let log = "__nv_name_map(3): error: identifier \"zz\" is undefined\n  #pragma nv_mangled_name zz\n";
         assert_eq!(unknown_entry(log, &entries), Some("zz"));
         assert_eq!(unknown_entry("k.cu(3): error: identifier \"zz\" is undefined", &entries), None);

@@ -401,7 +401,7 @@ fn uuid(api: &Api, device: CUdevice, is_slice: bool) -> Option<String> {
     Some(format!("{kind}-{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]))
 }
 
-/// What stands behind a buffer that a kernel of the user writes.
+/// The bytes behind the buffers of a kernel.
 const GUARD: [u8; 512] = [0xa5; 512];
 
 pub(super) struct Buffer {
@@ -539,6 +539,36 @@ impl Module {
             }
         }
         Ok(Function { name: name.to_owned(), handle, takes, _module: self.clone() })
+    }
+}
+
+impl Module {
+    /// Bytes of a variable by its name in the machine code; `None`: there is none.
+    pub(super) fn variable_bytes(&self, name: &str) -> Option<usize> {
+        self.variable(name).ok().map(|(_, bytes)| bytes)
+    }
+
+    /// Sets a variable, whose size the caller knows from [`Module::variable_bytes`].
+    pub(super) fn set_variable(&self, name: &str, source: &[u8]) -> Result<()> {
+        let (address, bytes) = self.variable(name)?;
+        assert_eq!(source.len(), bytes, "a value of another size");
+        let gpu = &self.0.gpu;
+        // SAFETY: both have so many bytes.
+        check("cuMemcpyHtoD_v2", unsafe {
+            (gpu.0.api.cuMemcpyHtoD_v2)(address, source.as_ptr().cast(), bytes)
+        })?;
+        gpu.wait_for_device()
+    }
+
+    fn variable(&self, name: &str) -> Result<(CUdeviceptr, usize)> {
+        let c_name = CString::new(name).unwrap_or_default();
+        let (mut address, mut bytes): (CUdeviceptr, usize) = (0, 0);
+        // SAFETY: a text that ends in NUL, and places for the answers.
+        check("cuModuleGetGlobal_v2", unsafe {
+            let api = self.0.gpu.0.api;
+            (api.cuModuleGetGlobal_v2)(&mut address, &mut bytes, self.0.handle, c_name.as_ptr())
+        })?;
+        Ok((address, bytes))
     }
 }
 

@@ -35,6 +35,17 @@ pub enum CudaError {
         "{file} has no kernel `{entry}`: name it as the source does, with its namespace, and a template with its arguments"
     )]
     NoEntry { file: String, entry: String },
+    #[error(
+        "{file} has no variable `{name}`, which `data` names: write it as in the source, with its namespace"
+    )]
+    NoVariable { file: String, name: String },
+    #[error("`data.{name}` has {given} bytes, and the variable has {takes}: correct its type and `length`")]
+    VariableSize { name: String, given: usize, takes: usize },
+    #[error(
+        "`{kernel}` may read {}, which nothing sets, so that all of it is zero: give it values by `data = {{ NAME = {{ input = \"f32\", length = N }} }}`, or by an initialiser in the source",
+        names.join(", ")
+    )]
+    UnsetConstants { kernel: String, names: Vec<String> },
     #[error("a library call cannot be combined with the kernel `{entry}`")]
     NoKernel { entry: String },
     #[error("the machine code of `{kernel}` cannot be read: {what}")]
@@ -78,7 +89,10 @@ impl CudaError {
         match self {
             CudaError::Call { code: OUT_OF_MEMORY, .. } | CudaError::NoRoom { .. } => "out_of_memory",
             CudaError::Compile { .. } | CudaError::NoEntry { .. } => "compile",
-            CudaError::Parameters { .. } => "arguments",
+            CudaError::Parameters { .. }
+            | CudaError::NoVariable { .. }
+            | CudaError::VariableSize { .. }
+            | CudaError::UnsetConstants { .. } => "arguments",
             _ => "cuda",
         }
     }
@@ -94,6 +108,9 @@ impl CudaError {
             | CudaError::NoRoom { .. }
             | CudaError::SharedMemory { .. }
             | CudaError::Parameters { .. }
+            | CudaError::NoVariable { .. }
+            | CudaError::VariableSize { .. }
+            | CudaError::UnsetConstants { .. }
             | CudaError::Cublas { .. } => false,
             CudaError::NoDriver
             | CudaError::OldDriver { .. }

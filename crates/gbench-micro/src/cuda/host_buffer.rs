@@ -131,7 +131,7 @@ impl HostBuffer {
         }
     }
 
-    /// What represents the content, as `answer` events send it: elements at equal distances, then mean and root mean square of
+    /// The content as `answer` events send it: elements at equal distances, then mean and root mean square of
     /// parts, which leave no element out; with the tolerance that rounding and another order of additions need.
     pub(super) fn figures(&self) -> (Vec<Option<f64>>, f64) {
         const PARTS: usize = 32;

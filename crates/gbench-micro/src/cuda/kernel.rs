@@ -7,7 +7,7 @@ use rand_pcg::Pcg64;
 use serde_json::json;
 
 use super::accuracy::Accuracy;
-use super::compiler::{Compiled, KernelSource, compile};
+use super::compiler::{Compiled, KernelSource, compile, variable};
 use super::cublas::{Cublas, SquareProduct};
 use super::device::{Buffer, CudaDevice, Facts, Function, Module, Parameters};
 use super::error::CudaError;
@@ -19,6 +19,7 @@ use super::support::{Support, function};
 use crate::channel::Channel;
 use crate::spec::MicroError;
 use crate::throttle_state::OpenLook;
+use gbench_device_code::{display_name, unset_constants};
 use gbench_model::line::{Event, Request};
 use gbench_model::{Access, DeviceCode, Fill, KernelArgument, KernelLaunch, Stage};
 
@@ -57,6 +58,7 @@ pub(super) fn load(channel: &mut Channel, gpu: &CudaDevice, kernel: &Kernel) -> 
     let code = code_of(&compiled, &kernel.entry);
     check_shared(gpu, code.as_ref(), kernel.launch.shared_bytes)?;
     let function = function(&module, &compiled, &kernel.entry, kernel.launch.shared_bytes)?;
+    check_constants(&compiled, kernel)?;
     if let Some(code) = code {
         let DeviceCode { arch, compiler, kernels } = code;
         channel.send(&Event::DeviceCode { arch, compiler, kernels })?;
@@ -94,6 +96,21 @@ fn check_shared(gpu: &CudaDevice, code: Option<&DeviceCode>, asked: u32) -> Resu
         return Err(CudaError::SharedMemory { asked, own, most });
     }
     Ok(())
+}
+
+/// Errors: the kernel may read constants that nothing sets.
+fn check_constants(compiled: &Compiled, kernel: &Kernel) -> Result<(), CudaError> {
+    let lowered = |name: &str| compiled.about.names.get(name).cloned();
+    let entry = lowered(&kernel.entry).unwrap_or_else(|| kernel.entry.clone());
+    // Code that cannot be read is reported where its parameters are read.
+    let mut unset = unset_constants(&compiled.cubin, &entry).unwrap_or_default();
+    let set: Vec<String> = kernel.source.variables().filter_map(lowered).collect();
+    unset.retain(|name| !set.contains(name));
+    if unset.is_empty() {
+        return Ok(());
+    }
+    let names = unset.iter().map(|name| format!("`{}`", display_name(name))).collect();
+    Err(CudaError::UnsetConstants { kernel: kernel.entry.clone(), names })
 }
 
 fn code_of(compiled: &Compiled, entry: &str) -> Option<DeviceCode> {
@@ -226,6 +243,20 @@ impl Loaded {
                 library.multiply(product.dtype, product.n, a, b, c)
             }
         }
+    }
+
+    /// Sets a variable of the source. Errors: there is no such variable, or it has another size.
+    pub(super) fn set_variable(&self, name: &str, file: &str, value: &HostBuffer) -> Result<(), MicroError> {
+        let Callee::Kernel { module, compiled, .. } = &self.callee else {
+            return Err(CudaError::NoKernel { entry: name.into() }.into());
+        };
+        let missing = || CudaError::NoVariable { file: file.to_owned(), name: name.to_owned() };
+        let lowered = compiled.about.names.get(&variable(name)).ok_or_else(missing)?;
+        let (takes, given) = (module.variable_bytes(lowered).ok_or_else(missing)?, value.bytes().len());
+        if takes != given {
+            return Err(CudaError::VariableSize { name: name.to_owned(), given, takes }.into());
+        }
+        Ok(module.set_variable(lowered, value.bytes())?)
     }
 
     /// Launches another kernel of the same code once, on its own inputs; returns its buffers.

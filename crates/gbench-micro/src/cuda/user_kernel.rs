@@ -5,7 +5,7 @@ use std::env;
 use std::fs;
 
 use super::accuracy::Accuracy;
-use super::compiler::KernelSource;
+use super::compiler::{KernelSource, variable};
 use super::device::CudaDevice;
 use super::floor::KernelWork;
 use super::host_buffer::HostBuffer;
@@ -37,6 +37,7 @@ fn run(request: &Request, channel: &mut Channel, look: OpenLook) -> Result<(), M
     let folder = call.file.parent().map(std::path::Path::to_path_buf);
     let mut entries = vec![call.entry.clone()];
     entries.extend(call.reference.as_ref().map(|reference| reference.entry.clone()));
+    entries.extend(call.data.keys().map(|name| variable(name)));
     let gpu = CudaDevice::open()?;
     let kernel = Kernel {
         arch: gpu.facts().own_arch(),
@@ -60,6 +61,11 @@ fn run(request: &Request, channel: &mut Channel, look: OpenLook) -> Result<(), M
         },
     };
     let loaded = load(channel, &gpu, &kernel)?;
+    for (name, value) in &call.data {
+        for buffer in filled(std::slice::from_ref(value), request.seed)? {
+            loaded.set_variable(name, &kernel.source.name, &buffer)?;
+        }
+    }
     let check = |loaded: &Loaded, inputs: &[HostBuffer], outputs: &[HostBuffer]| {
         let Some(reference) = &call.reference else { return Ok(None) };
         let expected = loaded.run_other(&reference.entry, &reference.launch, inputs)?;

@@ -1,5 +1,6 @@
 //! The request to measure a CUDA kernel by itself, without host code.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -34,6 +35,9 @@ pub struct KernelCall {
     pub launch: KernelLaunch,
     /// In the order of the kernel's parameters.
     pub arguments: Vec<KernelArgument>,
+    /// Values of `__constant__` and `__device__` variables of the source, by name; each a buffer that is read.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub data: BTreeMap<String, KernelArgument>,
     /// The reference for the outputs.
     pub reference: Option<KernelReference>,
     /// Write twice the L2 cache's size before each sample.

@@ -1,4 +1,4 @@
-//! What a case computed, in so few numbers that base and head can be compared by them.
+//! The answer of a case, in so few numbers that base and head can be compared by them.
 
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;

@@ -1,5 +1,6 @@
 //! `[benchmark.cuda]`: a kernel of a `.cu` file, measured without host code. Each case becomes a [`KernelCall`] for the child.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -34,6 +35,9 @@ pub struct CudaEntry {
     #[serde(flatten)]
     pub launch: CudaLaunch,
     pub arguments: Vec<CudaArgument>,
+    /// Buffers that are read, by the name of a variable of the source.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub data: BTreeMap<String, CudaArgument>,
     pub reference: Option<CudaReference>,
     /// Cold, hot or both, as in the file.
     pub flush_l2: Vec<bool>,
@@ -235,6 +239,11 @@ impl CudaEntry {
             .map(|(at, argument)| argument.of(params).map_err(|why| format!("argument {at}: {why}")))
             .collect();
         let arguments = arguments?;
+        let data = self.data.iter().map(|(name, value)| {
+            let value = value.of(params).map_err(|why| format!("`data.{name}`: {why}"))?;
+            Ok::<_, String>((name.clone(), value))
+        });
+        let data = data.collect::<Result<_, _>>()?;
         let written = arguments.iter().filter_map(|argument| match argument {
             KernelArgument::Buffer { dtype, access, .. } => (*access != Access::Input).then_some(*dtype),
             KernelArgument::Scalar { .. } => None,
@@ -253,6 +262,7 @@ impl CudaEntry {
             include: self.include.iter().map(|folder| dir.join(folder)).collect(),
             launch: self.launch.of(params)?,
             arguments,
+            data,
             reference: reference.transpose()?,
             flush_l2: params.get(FLUSH_L2) != Some(&ParamValue::Bool(false)),
             bytes: amount("bytes"),

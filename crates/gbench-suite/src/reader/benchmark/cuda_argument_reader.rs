@@ -1,5 +1,7 @@
 //! Reads `[[benchmark.cuda.arguments]]`: the kernel's arguments, in the order of its parameters.
 
+use std::collections::BTreeMap;
+
 use strum::IntoEnumIterator;
 use toml::de::DeValue;
 
@@ -24,6 +26,25 @@ pub(super) fn read_arguments(item: &Item, sweep: &SweptParams) -> Option<Vec<Cud
     // Collects first, so that every faulty argument is reported.
     let read: Vec<_> = members.iter().map(|member| argument(member, sweep)).collect();
     read.into_iter().collect()
+}
+
+/// Values of variables of the source, by name; `None` if one of them is wrong.
+pub(super) fn read_data(item: &Item, sweep: &SweptParams) -> Option<BTreeMap<String, CudaArgument>> {
+    let members = item.table()?.items();
+    // Collects first, so that every faulty one is reported.
+    let read: Vec<_> =
+        members.iter().map(|member| Some((member.key.to_owned(), datum(member, sweep)?))).collect();
+    read.into_iter().collect()
+}
+
+fn datum(item: &Item, sweep: &SweptParams) -> Option<CudaArgument> {
+    match argument(item, sweep)? {
+        read @ CudaArgument::Buffer { access: Access::Input, .. } => Some(read),
+        _ => item.refuse(
+            format!("`data.{}` is not an `input`", item.key),
+            "write `{ input = \"f32\", length = 16 }`: the type and number of the variable's elements",
+        ),
+    }
 }
 
 fn argument(item: &Item, sweep: &SweptParams) -> Option<CudaArgument> {

@@ -6,7 +6,7 @@ use std::path::Path;
 use toml::de::DeValue;
 
 use super::action_reader::check_text;
-use super::cuda_argument_reader::read_arguments;
+use super::cuda_argument_reader::{read_arguments, read_data};
 use super::kernel_number_reader::{NumberRule, SweptParams, for_point, number};
 use super::sweep_reader::MAX_POINTS;
 use crate::benchmark::cuda::{
@@ -52,12 +52,13 @@ fn read_entry(table: &mut Table, sweep: &SweptParams) -> Option<CudaEntry> {
     let block = block.and_then(|item| read_block(&item, sweep));
     let shared = table.take("shared").and_then(|item| shared(&item, sweep));
     let arguments = table.take("arguments").map_or(Some(Vec::new()), |item| read_arguments(&item, sweep));
+    let data = table.take("data").map_or(Some(Default::default()), |item| read_data(&item, sweep));
     let reference = table.take("reference");
     let flush_l2 = table.take("flush_l2").and_then(|item| flush(&item)).unwrap_or_else(|| vec![true]);
     let launch = CudaLaunch { grid: grid?, block: block?, shared };
     let reference = optional(reference, |item| read_reference(item, sweep, &launch, arguments.as_deref()))?;
-    let (file, entry, arguments) = (file?, entry?, arguments?);
-    Some(CudaEntry { file, entry, options, include, launch, arguments, reference, flush_l2 })
+    let (file, entry, arguments, data) = (file?, entry?, arguments?, data?);
+    Some(CudaEntry { file, entry, options, include, launch, arguments, data, reference, flush_l2 })
 }
 
 /// A file below the benchmark's folder: a comparison of commits has one in each tree.
