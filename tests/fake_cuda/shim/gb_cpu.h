@@ -669,7 +669,8 @@ static inline size_t __cvta_generic_to_shared(const void *at) { return (size_t)a
 #define __global__
 #define __device__
 #define __host__
-#define __constant__
+// The driver gives its address, which the loader is asked for.
+#define __constant__ __attribute__((visibility("default")))
 #define __grid_constant__
 // One a block, and blocks run one after the other on one thread. (`static` could not stand beside `extern`.)
 #define __shared__ thread_local
