@@ -42,11 +42,13 @@ impl CudaSource {
             source.host = Some("it launches kernels itself (`<<<`)".into());
         }
         let (mut scopes, mut aliases): (Vec<Scope>, BTreeMap<&str, Vec<CodeToken>>) = Default::default();
+        let mut unset: Vec<CodeToken> = Vec::new();
         let (mut start, mut at) = (0, 0);
         while at < tokens.len() {
             match tokens[at] {
                 ";" => {
                     note_alias(&tokens[start..at], &mut aliases);
+                    unset.extend(unset_constant(&tokens[start..at]));
                     (start, at) = (at + 1, at + 1);
                 }
                 "}" => {
@@ -63,7 +65,13 @@ impl CudaSource {
                     let end = closing(&tokens, at);
                     let body = &tokens[at + 1..end.min(tokens.len())];
                     if declaration.contains(&"__global__") {
-                        source.kernels.extend(kernel(declaration, body, &scopes, &aliases));
+                        let mut found = kernel(declaration, body, &scopes, &aliases);
+                        if let (Some(found), Some(why)) = (&mut found, refused(body, &unset))
+                            && found.parameters.is_ok()
+                        {
+                            found.parameters = Err(why);
+                        }
+                        source.kernels.extend(found);
                     } else if let Some(name) = host_function(declaration) {
                         source.host.get_or_insert(format!("`{name}` is host code"));
                     }
@@ -121,6 +129,24 @@ fn note_alias<'t>(words: &[CodeToken<'t>], aliases: &mut BTreeMap<&'t str, Vec<C
         ["typedef", of @ .., name] => _ = aliases.insert(name, of.to_vec()),
         _ => {}
     }
+}
+
+/// The name of a `__constant__` variable without an initialiser.
+fn unset_constant<'t>(words: &[CodeToken<'t>]) -> Option<CodeToken<'t>> {
+    if !words.contains(&"__constant__") || words.contains(&"=") {
+        return None;
+    }
+    let end = words.iter().position(|word| *word == "[").unwrap_or(words.len());
+    words[..end].last().copied()
+}
+
+/// Why a launch with the proposed arguments would not be the author's.
+fn refused(body: &[CodeToken], unset: &[CodeToken]) -> Option<String> {
+    if let Some(name) = unset.iter().find(|name| body.contains(name)) {
+        return Some(format!("reads the constant `{name}`: write an entry that sets it by `data`"));
+    }
+    body.contains(&"this_grid")
+        .then(|| "needs a cooperative launch (`this_grid`), which the gate cannot do".into())
 }
 
 fn is_function(words: &[CodeToken]) -> bool {
