@@ -17,6 +17,7 @@ use super::measuring::measure;
 use super::sampler::Sampler;
 use super::support::{Support, function};
 use crate::channel::Channel;
+use crate::pace::Limit;
 use crate::spec::MicroError;
 use crate::throttle_state::OpenLook;
 use gbench_device_code::{display_name, unset_constants};
@@ -300,6 +301,13 @@ impl Loaded {
         let first = inputs(&self.arguments, request.seed)?;
         let mut sets = vec![Slots::new(gpu, &self.arguments, &first)?];
         let launch = |set: &Slots| self.call(set, &set.parameters());
+        if request.profiled {
+            // A profiler would count the kernels that measuring needs, and hold the host while the device waits for it.
+            channel.stage(Stage::Measure)?;
+            let mut alone = || Ok(sampler.call_alone(|| launch(&sets[0]))?);
+            Limit::of_warmup(request).repeat(&mut alone)?;
+            return Limit::of_measuring(request).repeat(alone);
+        }
         channel.stage(Stage::Warmup)?;
         let mut calls = sampler.calls_per_sample(request, |_| launch(&sets[0]))?;
         if work.cold {

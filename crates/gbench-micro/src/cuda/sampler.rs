@@ -167,6 +167,16 @@ impl Sampler {
         Ok(calls)
     }
 
+    /// One call, and no kernel beside it: the cache is overwritten by a memset, which profilers do not take for a kernel.
+    pub(super) fn call_alone(&self, call: impl FnOnce() -> Result<()>) -> Result<()> {
+        if let Some((_, buffer)) = &self.flush {
+            self.gpu.reset_persisting_l2();
+            self.gpu.set(buffer, 0)?;
+        }
+        call()?;
+        self.gpu.wait()
+    }
+
     /// Seconds of `calls` calls by the events, and by the host's clock from their release until the device is idle. The device
     /// is never blocked here, so both begin with the first call.
     pub(super) fn events_and_device(
