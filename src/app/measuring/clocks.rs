@@ -39,7 +39,7 @@ impl HeldClocks {
         Ok(held)
     }
 
-    /// True if the driver holds a clock for the gate.
+    /// True if a clock is locked.
     pub(crate) fn are_locked(&self) -> bool {
         self.control.as_ref().is_some_and(|control| control.state != ClocksState::Unlocked)
     }

@@ -86,7 +86,7 @@ impl WatchedKernels {
 /// Kernels that block the device, stamp the time or flush the cache: those of this program, and the one by which torch keeps a
 /// stream busy.
 fn helps_to_measure(kernel: &str) -> bool {
-    const OURS: [&str; 3] = ["gb_spin", "gb_stamp", "gb_fill"];
+    const OURS: [&str; 4] = ["gb_spin", "gb_stamp", "gb_fill", "gb_sweep"];
     const OF_TORCH: &str = "at::cuda::";
     let plain = kernel.split('(').next().unwrap_or_default();
     let last = |name: &str| kernel.split('(').any(|part| part.rsplit("::").next() == Some(name));

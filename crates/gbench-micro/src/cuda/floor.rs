@@ -54,9 +54,11 @@ fn flops_per_cycle((major, minor): (u32, u32), dtype: DType) -> Option<f64> {
     let (single, half) = match (major, minor) {
         (7, _) => (128.0, 1024.0),
         (8, 0 | 7) => (128.0, 2048.0),
-        (8, _) => (256.0, 1024.0),
+        // 12.x are the cards for desks: an RTX 5090 has 419 TFLOP/s from 170 multiprocessors at 2.41 GHz.
+        (8 | 12, _) => (256.0, 1024.0),
         (9, _) => (256.0, 4096.0),
-        (10, _) => (256.0, 8192.0),
+        // 11.0 is Thor: 517 TFLOP/s in FP8, twice those in half precision, from 20 multiprocessors at 1.57 GHz.
+        (10 | 11, _) => (256.0, 8192.0),
         _ => return None,
     };
     match dtype {
@@ -112,6 +114,26 @@ mod tests {
         assert_eq!(floor(&Facts { integrated: true, ..card() }, &read), None);
         // In the cache it may be faster than memory.
         assert_eq!(floor(&card(), &KernelWork { cold: false, ..cold }), None);
+    }
+
+    #[test]
+    fn b35_every_architecture_from_volta_to_blackwell_has_a_peak_at_or_above_its_data_sheet() {
+        // Compute capability, multiprocessors, boost in Hz, and the data sheet's FLOP/s in half precision.
+        let cards = [
+            ((7, 0), 80, 1.53e9, 125e12),
+            ((8, 0), 108, 1.41e9, 312e12),
+            ((8, 9), 128, 2.52e9, 330e12),
+            ((9, 0), 132, 1.83e9, 989e12),
+            ((11, 0), 20, 1.575e9, 258e12),
+            ((12, 0), 170, 2.407e9, 419e12),
+            ((12, 1), 48, 2.55e9, 125e12),
+        ];
+        for (capability, multiprocessors, sm_clock, said) in cards {
+            let facts = Facts { capability, multiprocessors, sm_clock, ..card() };
+            let product = KernelWork { flops: Some(said), dtype: Some(DType::F16), ..KernelWork::default() };
+            let seconds = floor(&facts, &product).unwrap().seconds / LENIENCE;
+            assert!((0.85..=1.01).contains(&seconds), "{capability:?}: {seconds}");
+        }
     }
 
     #[test]

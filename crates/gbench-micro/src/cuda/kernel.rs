@@ -363,6 +363,8 @@ impl Loaded {
                 "the kernel writes past the end of the buffer of argument {argument}: check its `length`, the grid and the kernel's bounds"
             )));
         }
+        // A check may take as much memory for another kernel.
+        drop(sets);
         match check(self, &fresh, &outputs)? {
             Some(accuracy) => {
                 let errors = BTreeMap::from([("max_abs_error".to_owned(), finite(accuracy.max_abs_error))]);

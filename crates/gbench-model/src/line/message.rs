@@ -86,7 +86,7 @@ pub struct Request {
     /// then totals over all turns, which the gate enforces.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub turns: bool,
-    /// The process runs under a profiler, and its times are ignored. A profiler may hold each launch until it has repeated it.
+    /// The process runs under a profiler, and its times are ignored.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub profiled: bool,
     /// Points of the benchmark to measure one after the other in a process that several cases share; `params` is then empty.

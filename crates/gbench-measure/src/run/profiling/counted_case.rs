@@ -1,4 +1,4 @@
-//! What ncu has to know of a case: which launches are measured, and in which state of the card.
+//! Facts of a case for ncu: its measured launches, and the state of the card during them.
 
 use gbench_model::line::MEASURE_RANGE;
 use gbench_suite::plan::PlannedCase;
@@ -13,7 +13,7 @@ pub(super) struct CountedCase {
     pub selection: Vec<Vec<String>>,
     /// Calls find what the one before left in the cache.
     pub hot: bool,
-    /// The gate holds the clocks.
+    /// The gate has locked the clocks.
     pub locked: bool,
 }
 

@@ -39,7 +39,7 @@ pub use profiler_programs::missing_profilers;
 pub struct ProfileSession<'a> {
     pub session: RunSession<'a>,
     pub options: &'a ProfileOptions,
-    /// The gate holds the clocks meanwhile.
+    /// The gate has locked the clocks meanwhile.
     pub clocks_locked: bool,
 }
 
@@ -105,7 +105,7 @@ pub(super) fn profile_run<'c>(
     Ok(ended)
 }
 
-/// True if the driver holds a clock for the gate.
+/// True if the gate has locked a clock.
 fn is_locked(record: &RunRecord) -> bool {
     record.clocks.as_ref().is_some_and(|clocks| clocks.state != ClocksState::Unlocked)
 }
