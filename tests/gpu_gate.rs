@@ -235,10 +235,13 @@ fn b35_a_kernel_on_most_of_the_memory_is_held_against_its_reference() {
 fn two_kernels_take_turns_on_one_card() {
     let Some(stand_in) = stand_in() else { return };
     let gate = Gate::new(&stand_in, NOISE);
-    let suite = suite(UNWATCHED, &TWO[..1], "lockstep = true");
+    let suite = suite(UNWATCHED, &TWO[..1], "lockstep = true\nwork = { bytes = \"12 * n\" }");
     gate.commit(&[SAXPY_FILE], &[("gbench.toml", &suite), ("card", "kernel.saxpy=0.20\n"), IGNORED]);
     gate.commit(&[], &[("card", "kernel.saxpy=0.22\n")]);
     gate.compare("--order-seed 1 --interleave lockstep").exits(1).says("1 of 1 case regressed");
+    let verdict = gate.repository.verdict();
+    let row = row(&verdict, "saxpy", "time");
+    assert!(row.reason.contains("of the card's memory bandwidth (base "), "{row:?}");
     for side in ["base", "head"] {
         let record = gate.record(side);
         let case = case(&record, "saxpy");

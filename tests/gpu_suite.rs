@@ -166,6 +166,9 @@ fn a_run_knows_the_machine_code_the_rates_and_the_clock() {
     assert!((value("sm_clock") - 1980.0).abs() < 1.0, "{}", value("sm_clock"));
     assert!((value("cycles") - 39_600.0).abs() < 40.0, "{}", value("cycles"));
     assert!(value("bytes_rate") > 0.0 && value("code.registers") > 8.0);
+    // The stand-in has no data sheet: its peaks follow from its clocks.
+    assert!((0.0..100.0).contains(&value("bytes_rate_of_peak")), "{}", value("bytes_rate_of_peak"));
+    assert_eq!(first.metadata["nearest_peak"], "bytes_rate_of_peak");
     assert_eq!(first.declared["cycles"].gate, Some(false));
     assert_eq!(first.id.device, "cuda:NVIDIA Stand-in 80GB");
 }

@@ -83,7 +83,7 @@ fn word(given: &Given) -> String {
             (range, names)
         }),
         "shares" => ask(it, |(device, bytes, flops, precision, moved): (String, _, _, Option<String>, _)| {
-            peaks::shares(&device, bytes, flops, precision.as_deref(), moved)
+            peaks::shares(&device, bytes, flops, precision.as_deref(), moved, [None; 2])
         }),
         function => panic!("{function}"),
     }

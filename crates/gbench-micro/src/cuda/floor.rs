@@ -29,19 +29,25 @@ pub(super) struct Floor {
     pub by: &'static str,
 }
 
+/// The most bytes and floating-point operations per second; `None`: unknown.
+pub(super) fn peaks(facts: &Facts, dtype: Option<DType>) -> [Option<f64>; 2] {
+    // A card that shares the host's memory does not report its bandwidth.
+    let bytes = Some(facts.memory_bandwidth).filter(|_| !facts.integrated);
+    let per_cycle = dtype.and_then(|dtype| flops_per_cycle(facts.capability, dtype));
+    let flops = per_cycle.map(|flops| flops * f64::from(facts.multiprocessors) * facts.sm_clock);
+    [bytes, flops].map(|peak| peak.filter(|peak| *peak > 0.0))
+}
+
 /// No correct run is faster than this; `None` if the card's peaks are unknown.
 pub(super) fn floor(facts: &Facts, work: &KernelWork) -> Option<Floor> {
-    // A card that shares the host's memory does not report its bandwidth.
-    let tells = facts.memory_bandwidth > 0.0 && !facts.integrated;
-    let memory = work.bytes.filter(|_| work.cold && tells).map(|bytes| {
+    let [bandwidth, rate] = peaks(facts, work.dtype);
+    let memory = work.bytes.filter(|_| work.cold).zip(bandwidth).map(|(bytes, bandwidth)| {
         let in_cache = work.written.min(facts.l2_bytes as f64);
-        Floor { seconds: (bytes - in_cache).max(0.0) / facts.memory_bandwidth, by: "bytes" }
+        Floor { seconds: (bytes - in_cache).max(0.0) / bandwidth, by: "bytes" }
     });
-    let arithmetic = work.flops.zip(work.dtype).and_then(|(flops, dtype)| {
-        let rate =
-            flops_per_cycle(facts.capability, dtype)? * f64::from(facts.multiprocessors) * facts.sm_clock;
-        (rate > 0.0).then(|| Floor { seconds: flops / rate, by: "floating-point operations" })
-    });
+    let arithmetic = work.flops.zip(rate);
+    let arithmetic =
+        arithmetic.map(|(flops, rate)| Floor { seconds: flops / rate, by: "floating-point operations" });
     let both = memory.into_iter().chain(arithmetic);
     let higher = both.max_by(|one, other| one.seconds.total_cmp(&other.seconds))?;
     (higher.seconds > 0.0).then_some(Floor { seconds: higher.seconds * LENIENCE, ..higher })

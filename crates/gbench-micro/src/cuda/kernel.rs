@@ -11,7 +11,7 @@ use super::compiler::{Compiled, KernelSource, compile, variable};
 use super::cublas::{Cublas, SquareProduct};
 use super::device::{Buffer, CudaDevice, Facts, Function, Module, Parameters};
 use super::error::CudaError;
-use super::floor::{KernelWork, floor, shown};
+use super::floor::{KernelWork, floor, peaks, shown};
 use super::host_buffer::{HostBuffer, POISON};
 use super::measuring::measure;
 use super::sampler::Sampler;
@@ -22,7 +22,7 @@ use crate::spec::MicroError;
 use crate::throttle_state::OpenLook;
 use gbench_device_code::{display_name, unset_constants};
 use gbench_model::line::{Event, Request};
-use gbench_model::{Access, DeviceCode, Fill, KernelArgument, KernelLaunch, Stage};
+use gbench_model::{Access, DeviceCode, Fill, KernelArgument, KernelLaunch, PEAK_NOTES, Stage};
 
 /// Share of the free device memory that copies of a kernel's buffers may take.
 const COPIES_SHARE: usize = 4;
@@ -329,6 +329,11 @@ impl Loaded {
             ("arch", json!(facts.arch())),
             ("cuda_driver", json!(facts.cuda_version)),
         ])?;
+        for (note, peak) in PEAK_NOTES.into_iter().zip(peaks(&facts, work.dtype)) {
+            if let Some(peak) = peak {
+                channel.notes([(note, json!(peak))])?;
+            }
+        }
         if let Callee::Kernel { .. } = self.callee {
             channel.notes([("grid", json!(self.launch.grid)), ("block", json!(self.launch.block))])?;
         }
