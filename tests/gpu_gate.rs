@@ -213,13 +213,35 @@ fn q4_constants_that_nothing_sets_are_refused_and_the_suite_file_can_set_them() 
 }
 
 #[test]
+fn b35_a_kernel_on_most_of_the_memory_is_held_against_its_reference() {
+    let Some(stand_in) = stand_in() else { return };
+    // Two buffers of 16 MiB, and twice two of the flush of 4 MiB.
+    let gate = Gate::new(&stand_in, "total=48M");
+    let plain = SAXPY.replace("saxpy", "plain");
+    let suite = suite(UNWATCHED, &TWO[..1], "processes = 1")
+        .replace("[4096]", "[4194304]")
+        .replace("entry = \"saxpy\"\n", "entry = \"saxpy\"\nreference = { entry = \"plain\" }\n");
+    let right = format!("{SAXPY}{plain}");
+    let card = ("card", "kernel=0.2\n");
+    gate.commit(&[("saxpy.cu", &["saxpy", "plain"], &right)], &[("gbench.toml", &suite), card]);
+    gate.ran("run --quiet --warmup 1 --iterations 2").exits(0);
+    let record = crate::support::cli::newest(gate.repository.root());
+    let saxpy = case(&record, "saxpy");
+    assert!(saxpy.outcome.is_measured(), "{:?}", saxpy.outcome);
+    assert!(saxpy.metrics.iter().any(|metric| metric.name == "error.max_abs_error"), "{saxpy:?}");
+}
+
+#[test]
 fn two_kernels_take_turns_on_one_card() {
     let Some(stand_in) = stand_in() else { return };
     let gate = Gate::new(&stand_in, NOISE);
-    let suite = suite(UNWATCHED, &TWO[..1], "lockstep = true");
+    let suite = suite(UNWATCHED, &TWO[..1], "lockstep = true\nwork = { bytes = \"12 * n\" }");
     gate.commit(&[SAXPY_FILE], &[("gbench.toml", &suite), ("card", "kernel.saxpy=0.20\n"), IGNORED]);
     gate.commit(&[], &[("card", "kernel.saxpy=0.22\n")]);
     gate.compare("--order-seed 1 --interleave lockstep").exits(1).says("1 of 1 case regressed");
+    let verdict = gate.repository.verdict();
+    let row = row(&verdict, "saxpy", "time");
+    assert!(row.reason.contains("of the card's memory bandwidth (base "), "{row:?}");
     for side in ["base", "head"] {
         let record = gate.record(side);
         let case = case(&record, "saxpy");
@@ -267,8 +289,8 @@ fn d2_a_card_that_hardware_slows_down_on_both_sides_decides_nothing() {
 #[test]
 fn d2_a_card_that_slows_down_on_one_side_is_a_disturbance_and_no_regression() {
     let Some(stand_in) = stand_in() else { return };
-    // A sample is five kernels, and four come before the measured ones: the card is slower from the fourth of these on.
-    let slower = "kernel.saxpy=0.20 throttle=1.3@36-1000000\n";
+    // A sample is six kernels, and four come before the measured ones: the card is slower from the fourth of these on.
+    let slower = "kernel.saxpy=0.20 throttle=1.3@43-1000000\n";
     let gate = unchanged(&stand_in, "[gate]\nrounds = 16\ncontrols = 0\n", "lockstep = true", slower);
     let said = gate.compare("--order-seed 1 --interleave lockstep").exits(3);
     said.says("one side met a busy machine, or a throttled GPU, in 16 of 16 rounds").says("(clock_drop)");

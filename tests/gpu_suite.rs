@@ -166,6 +166,9 @@ fn a_run_knows_the_machine_code_the_rates_and_the_clock() {
     assert!((value("sm_clock") - 1980.0).abs() < 1.0, "{}", value("sm_clock"));
     assert!((value("cycles") - 39_600.0).abs() < 40.0, "{}", value("cycles"));
     assert!(value("bytes_rate") > 0.0 && value("code.registers") > 8.0);
+    // The stand-in has no data sheet: its peaks follow from its clocks.
+    assert!((0.0..100.0).contains(&value("bytes_rate_of_peak")), "{}", value("bytes_rate_of_peak"));
+    assert_eq!(first.metadata["nearest_peak"], "bytes_rate_of_peak");
     assert_eq!(first.declared["cycles"].gate, Some(false));
     assert_eq!(first.id.device, "cuda:NVIDIA Stand-in 80GB");
 }
@@ -275,7 +278,7 @@ fn d2_a_card_that_is_slowed_down_is_measured_again_and_said() {
         let text = String::from_utf8(command.output().unwrap().stdout).unwrap();
         text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()).collect::<Vec<Value>>()
     };
-    // A few samples: kept and marked, and enough others are left. A sample is five kernels, and some 20 come before the first.
+    // A few samples: kept and marked, and enough others are left. A sample is six kernels, and some 20 come before the first.
     let brief = of(&stand_in.clone().with("kernel.gb_swish=1.0 throttle=1.5@150-170"));
     let throttled = one(&brief, "throttled");
     assert_eq!((&throttled["spoilt"], &throttled["of"]), (&false.into(), &40.into()), "{throttled}");
@@ -328,4 +331,48 @@ fn a_card_cannot_be_faster_than_it_can_be_nor_work_beside_its_events() {
     let validation = one(&found, "validation");
     assert_eq!(validation["passed"], false);
     assert!(validation["message"].as_str().unwrap().contains("outside of what is timed"), "{validation}");
+}
+
+/// The kernels that `swish` launches, in order, with its requests' `more`; each sample is one call of a millisecond.
+fn kernels_of_swish(stand_in: &StandIn, flush: &str, more: Value, orders: &str) -> Vec<String> {
+    let folder = crate::support::folder(&[("orders", orders)]);
+    let trace = folder.path().join("trace");
+    let mut request = json!({"protocol": 1, "benchmark": "micro/swish", "process": 1, "iterations": 2, "warmup": 1,
+        "duration": 0.0, "burnin": 0.0, "cold": false, "seed": 7, "pinned": ["warmup"],
+        "params": {"dtype": "f32", "batch_size": 2, "sequence_length": 3, "tensor_dimension": 40, "flush_l2": flush}});
+    request.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    let stand_in = stand_in.clone().with(&format!("kernel.gb_swish=1.0 trace={}", trace.display()));
+    let mut command = stand_in.command(cubins(), "__micro swish");
+    command.env("GBENCH_CUBINS", cubins()).env("GBENCH_REQUEST", request.to_string());
+    command.env("GBENCH_TURNS", folder.path().join("orders"));
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let text = std::fs::read_to_string(&trace).unwrap();
+    let ran = text.lines().filter_map(|line| line.strip_prefix("run ").or(line.strip_prefix("skip ")));
+    ran.map(|line| line.split(' ').next().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn b35_the_clock_is_that_of_the_calls_and_the_flush_leaves_lines_that_were_only_read() {
+    let Some(stand_in) = StandIn::new() else { return };
+    let cold = kernels_of_swish(&stand_in, "true", json!({}), "");
+    let sample = ["gb_fill", "gb_sweep", "gb_spin", "gb_stamp", "gb_swish", "gb_stamp"];
+    assert_eq!(cold[..12], [sample, sample].concat()[..], "{cold:?}");
+    let hot = kernels_of_swish(&stand_in, "false", json!({}), "");
+    assert_eq!(hot[..8], [&sample[2..], &sample[2..]].concat()[..], "{hot:?}");
+}
+
+#[test]
+fn b35_a_hot_case_is_warmed_again_at_the_start_of_each_turn() {
+    let Some(stand_in) = StandIn::new() else { return };
+    let turns = r#"{"turn": {"iterations": 2}}
+{"turn": {"iterations": 1}}
+"#;
+    let of = |flush: &str| kernels_of_swish(&stand_in, flush, json!({"turns": true}), turns);
+    let (sample, warm) = (["gb_spin", "gb_stamp", "gb_swish", "gb_stamp"], ["gb_swish"]);
+    let measured = [&warm[..], &sample, &sample, &warm, &sample].concat();
+    let (hot, cold) = (of("false"), of("true"));
+    assert!(hot.windows(measured.len()).any(|kernels| kernels == measured), "{hot:?}");
+    // Two to find out how long a call takes, one to warm up.
+    assert_eq!(cold[..36], ["gb_fill", "gb_sweep", sample[0], sample[1], sample[2], sample[3]].repeat(6));
 }

@@ -104,6 +104,7 @@ mod old_records;
 mod operator_sweep;
 mod optional_metrics;
 
+mod profiled_kernels;
 mod profiling;
 mod protocol;
 mod publish;

@@ -51,6 +51,7 @@ fn events_of(argv: &[&str]) -> Vec<Event> {
         seed: 1,
         pinned: Vec::new(),
         turns: false,
+        profiled: false,
         cases: Vec::new(),
     };
     let mut child = Command::new("sh")

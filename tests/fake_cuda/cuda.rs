@@ -27,6 +27,7 @@
 //! | `sleep=1` | 0 | a call that waits takes the virtual time in real time as well |
 //! | `run=always`, `run=changed`, `run=settled` | `changed` under the virtual clock, else `always` | whether a kernel runs again with the same arguments, while nothing else changed a buffer that it was given. `changed` counts a kernel's own changes as none, so that one that adds to what it finds does so once; `settled` skips only what changed nothing when it ran last |
 //! | `always=NAME,NAME` | `gb_stamp,gb_spin` | kernels that run each time; so do those that are given host memory |
+//! | `replay=1` | 0 | a launch returns when its kernel is over, as under ncu, which replays it; a kernel that waits for the host then runs into its limit |
 //! | `twins=none` | | kernels do nothing but take their time |
 //! | `fresh=zero` | noise | what new memory up to 1 MiB holds; larger holds zeros |
 //! | `trace=PATH` | | one line a call, `NAME what -> CODE`, and one a kernel, `run NAME` or `skip NAME` with its times |

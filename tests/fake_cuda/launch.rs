@@ -174,7 +174,10 @@ impl Driver {
             )
         });
         let launch = Launch { kernel, twin, grid, block, shared_bytes, parameters, key };
-        self.queue(stream, Command::Kernel(Arc::new(launch)));
+        let order = self.queue(stream, Command::Kernel(Arc::new(launch)));
+        if self.settings.on("replay") {
+            self.run(stream, order, true)?;
+        }
         Ok(())
     }
 }

@@ -76,6 +76,7 @@ const GENERAL: &[&str] = &[
     "always",
     "hang",
     "fresh",
+    "replay",
 ];
 
 impl Settings {

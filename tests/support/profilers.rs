@@ -9,7 +9,8 @@ pub struct StandIns {
 }
 
 impl StandIns {
-    /// `mode`: how they behave: `well`, `hang`, `fail`, `bare` (no report), `silent` (nothing in it), `cut`, `stream`.
+    /// `mode`: how they behave: `well`, `hang`, `fail`, `bare` (no report), `silent` (nothing in it), `cut`, `stream`,
+    /// `old` (ncu without filters).
     pub fn new(mode: &str) -> Self {
         let folder = TempDir::new().unwrap();
         let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/stand_in_profilers");

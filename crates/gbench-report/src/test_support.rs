@@ -85,6 +85,7 @@ pub(super) fn row(benchmark: &str, verdict: Verdict) -> Row {
         counted: false,
         time_verdict: None,
         in_cycles: None,
+        of_peak: None,
         pair: None,
         device_code: None,
         telemetry: None,

@@ -49,7 +49,7 @@ pub(super) fn suite(given: &Given) -> String {
         alpha alpha_improved rounds budget controls interleaving sandbox writable watch lock_sm_clock lock_memory_clock inconclusive_fails
         failed_fails broken_fails sessions paths match_key
     });
-    differing!(text, suite.profile, fresh.profile, ProfileOptions { profilers metrics trace });
+    differing!(text, suite.profile, fresh.profile, ProfileOptions { profilers metrics trace nsys_flags ncu_flags });
     for benchmark in &suite.benchmarks {
         text += &benchmark_text(benchmark);
     }

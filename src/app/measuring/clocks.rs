@@ -39,6 +39,11 @@ impl HeldClocks {
         Ok(held)
     }
 
+    /// True if a clock is locked.
+    pub(crate) fn are_locked(&self) -> bool {
+        self.control.as_ref().is_some_and(|control| control.state != ClocksState::Unlocked)
+    }
+
     /// Writes into the record of a run what was asked for and what came of it.
     pub(crate) fn tell(&self, header: &mut RunRecord) {
         let Some(control) = &self.control else { return };

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::clocks::HeldClocks;
 use super::executor::SessionMeans;
 use super::session::base_and_head;
 use crate::app::progress::Reporter;
@@ -33,10 +34,12 @@ pub(crate) fn profile_regressions(
         .into_iter()
         .filter_map(|id| Some([place(base_record, id)?, place(head_record, id)?]))
         .collect();
+    // Those of the measurement were given back. Both sides have the gate of the base.
+    let clocks = HeldClocks::take(head, &[head], reporter)?;
     let mut means = SessionMeans::new(reporter)?;
     // Each process has its own limit, and there are few.
     let session = RunSession { deadline: 0.0, calm_wait: 0.0, ..means.session(&head.run, tree, None) };
-    let profiling = ProfileSession { session, options: &head.profile };
+    let profiling = ProfileSession { session, options: &head.profile, clocks_locked: clocks.are_locked() };
     let ended = profiling.run(plan, finished, &pairs)?;
     reporter.finish();
     if ended.is_some() {

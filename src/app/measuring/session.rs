@@ -69,7 +69,9 @@ pub(crate) fn measure_and_profile(
 pub(crate) fn profile(suite: &Suite, reporter: &Reporter) -> Result<Finished> {
     let listed = ListedRun::begin(suite, reporter)?;
     let ListedRun { turn, suite, folder, .. } = &listed;
+    let clocks = HeldClocks::take(suite, &[suite], reporter)?;
     let mut header = listed.header();
+    clocks.tell(&mut header);
     turn.mark(&mut header);
     let mut means = SessionMeans::new(reporter)?;
     let session = RunSession { calm_wait: 0.0, ..means.session(&suite.run, folder, None) };

@@ -4,5 +4,6 @@ pub(crate) mod cycles;
 pub(crate) mod device_code;
 pub(crate) mod device_code_rows;
 pub(crate) mod kernel_figures;
+pub(crate) mod peak;
 pub(crate) mod profiles;
 pub(crate) mod telemetry;

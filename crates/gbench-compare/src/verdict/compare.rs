@@ -19,6 +19,7 @@ use crate::identity::machines::{differences, on_two_hosts};
 use crate::identity::units::in_units_of_head;
 use crate::remarks::cycles;
 use crate::remarks::device_code_rows;
+use crate::remarks::peak;
 use crate::remarks::profiles;
 use crate::remarks::telemetry;
 use crate::rules::instruction_counts;
@@ -195,6 +196,7 @@ pub fn compare_by(
         if cycles::are_asked(&rows, base.record, head.record) {
             cycles::tell(&mut rows, &in_cycles(rule, base, head, policy)?);
         }
+        peak::tell(&mut rows, &pairs);
         device_code_rows::tell(&mut rows, &codes);
         telemetry::tell(&mut rows, &pairs);
         for (index, row) in rows.iter_mut().enumerate() {

@@ -286,6 +286,8 @@ pub struct Row {
     /// For a GPU's time that is red or open, where the clocks were not locked: the verdict on its cycles by the same
     /// rule. It decides nothing.
     pub in_cycles: Option<RowCycles>,
+    /// For a time whose case declares its work, on a card whose peaks are known.
+    pub of_peak: Option<RowPeak>,
     /// For the speedup of a pair that changed: the change of each member's own figure.
     pub pair: Option<PairShift>,
     /// The state of the case's device code; `device_code` of the document has the details.
@@ -354,6 +356,31 @@ pub struct RowCycles {
     pub verdict: Verdict,
     /// Absent where there is nothing to compare.
     pub change: Option<Change>,
+}
+
+/// How near a case comes to the peak of its card, by the rate that is nearest to it.
+#[skip_serializing_none]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct RowPeak {
+    pub rate: PeakRate,
+    /// The other rate is known, too, and farther from its peak: this is the case's side of the roofline.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub of_roofline: bool,
+    /// Share of the peak, 1 is all of it: the median over processes.
+    pub base: Option<f64>,
+    pub head: Option<f64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum PeakRate {
+    /// Bytes per second, of the memory.
+    Bytes,
+    /// Floating-point operations per second.
+    Flops,
 }
 
 /// How the members of a pair changed, each by its own row.

@@ -468,6 +468,7 @@ fn undecided(case: &CaseId, metric: &str, unit: &str, threshold: f64) -> Row {
         counted: false,
         time_verdict: None,
         in_cycles: None,
+        of_peak: None,
         pair: None,
         device_code: None,
         telemetry: None,

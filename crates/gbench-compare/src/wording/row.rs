@@ -5,7 +5,7 @@ use derive_more::Display;
 use super::advice::Advice;
 use super::reason::Reason;
 use crate::remarks::device_code::CaseCode;
-use crate::verdict::document::{MemberShift, PairShift, Row, RowCycles};
+use crate::verdict::document::{MemberShift, PairShift, PeakRate, Row, RowCycles, RowPeak};
 use crate::verdict::outcome::Verdict;
 use gbench_model::text::{count, percent, signed_percent};
 
@@ -47,6 +47,7 @@ impl Row {
             join(&mut text, "; ", Some(self.of_time(time)));
         }
         join(&mut text, "; ", self.in_cycles.as_ref().map(|cycles| self.of_cycles(cycles)));
+        join(&mut text, "; ", self.of_peak.map(of_peak));
         let is_changed = matches!(self.verdict, Verdict::Regressed | Verdict::Improved);
         let code = code.filter(|_| is_changed && self.device_code.is_some());
         join(&mut text, "; ", code.and_then(CaseCode::remark));
@@ -97,6 +98,23 @@ fn join(text: &mut String, joint: &str, remark: Option<String>) {
     *text += &remark;
 }
 
+/// `on the memory side of the roofline, at 62 % of the card's bandwidth (base 71 %)`.
+fn of_peak(RowPeak { rate, of_roofline, base, head }: RowPeak) -> String {
+    let (side, peak) = match rate {
+        PeakRate::Bytes => ("memory", "the card's memory bandwidth"),
+        PeakRate::Flops => ("arithmetic", "the card's peak FLOP/s"),
+    };
+    if rate == PeakRate::Bytes && [base, head].into_iter().flatten().any(|share| share > 1.0) {
+        return "faster than the card's memory: its data are in the cache".to_owned();
+    }
+    let side = if of_roofline { format!("on the {side} side of the roofline, ") } else { String::new() };
+    match (base, head) {
+        (Some(base), Some(head)) => format!("{side}at {} of {peak} (base {})", percent(head), percent(base)),
+        (None, Some(share)) => format!("{side}at {} of {peak}", percent(share)),
+        (base, None) => format!("{side}base at {} of {peak}", percent(base.unwrap_or_default())),
+    }
+}
+
 fn of_members(PairShift { baseline, optimized }: PairShift) -> String {
     format!("the baseline {}, the optimized variant {}", became(baseline), became(optimized))
 }
@@ -111,5 +129,26 @@ fn became(MemberShift { verdict, slowdown }: MemberShift) -> String {
         Verdict::Unchanged if slowdown.abs() < NOTHING => "did not change".to_owned(),
         Verdict::Unchanged => format!("is unchanged by itself ({})", signed_percent(slowdown)),
         _ => format!("is open ({})", signed_percent(slowdown)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn b35_the_share_of_a_peak_is_a_remark() {
+        let near = RowPeak { rate: PeakRate::Bytes, of_roofline: false, base: Some(0.71), head: Some(0.62) };
+        for (peak, words) in [
+            (near, "at 62 % of the card's memory bandwidth (base 71 %)"),
+            (RowPeak { base: None, ..near }, "at 62 % of the card's memory bandwidth"),
+            (RowPeak { head: Some(2.1), ..near }, "faster than the card's memory: its data are in the cache"),
+            (
+                RowPeak { rate: PeakRate::Flops, of_roofline: true, head: None, ..near },
+                "on the arithmetic side of the roofline, base at 71 % of the card's peak FLOP/s",
+            ),
+        ] {
+            assert_eq!(of_peak(peak), words);
+        }
     }
 }

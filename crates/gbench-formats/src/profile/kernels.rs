@@ -1,4 +1,4 @@
-//! The launches of each kernel, averaged and counted.
+//! The launches of each kernel, averaged and counted; without those that only help to measure.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -71,12 +71,26 @@ impl WatchedKernels {
         }
     }
 
-    /// Sorted by total time, the longest first; without times, in the order of the text.
-    pub(super) fn finish(self) -> Vec<KernelProfile> {
+    /// Sorted by total time, the longest first; without times, in the order of the text. Without kernels that only help to
+    /// measure, unless there is no other.
+    pub(super) fn finish(mut self) -> Vec<KernelProfile> {
+        if self.kernels.iter().any(|kernel| !helps_to_measure(&kernel.name)) {
+            self.kernels.retain(|kernel| !helps_to_measure(&kernel.name));
+        }
         let mut kernels: Vec<KernelProfile> = self.kernels.into_iter().map(KernelLaunches::profile).collect();
         kernels.sort_by(|a, b| time_of(b).total_cmp(&time_of(a)));
         kernels
     }
+}
+
+/// Kernels that block the device, stamp the time or flush the cache: those of this program, and the one by which torch keeps a
+/// stream busy.
+fn helps_to_measure(kernel: &str) -> bool {
+    const OURS: [&str; 4] = ["gb_spin", "gb_stamp", "gb_fill", "gb_sweep"];
+    const OF_TORCH: &str = "at::cuda::";
+    let plain = kernel.split('(').next().unwrap_or_default();
+    let last = |name: &str| kernel.split('(').any(|part| part.rsplit("::").next() == Some(name));
+    OURS.contains(&plain) || plain == "spin_kernel" || (kernel.starts_with(OF_TORCH) && last("spin_kernel"))
 }
 
 impl KernelLaunches {
@@ -107,6 +121,29 @@ fn time_of(kernel: &KernelProfile) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn b35_kernels_that_only_help_to_measure_are_left_out() {
+        let names = |names: &[&str]| {
+            let mut kernels = WatchedKernels::default();
+            names
+                .iter()
+                .for_each(|name| kernels.add(name, LaunchFigures { count: 1.0, ..Default::default() }));
+            kernels.finish().into_iter().map(|kernel| kernel.kernel).collect::<Vec<_>>()
+        };
+        let help = [
+            "gb_spin",
+            "gb_stamp(unsigned long long *)",
+            "gb_fill",
+            "at::cuda::<unnamed>::spin_kernel(long)",
+            "at::cuda::(anonymous namespace)::spin_kernel(long)",
+            "spin_kernel",
+        ];
+        let other = ["gb_swish", "gb_fill_all", "mine::spin_kernel(int)", "void at::native::fill<int>(int)"];
+        assert_eq!(names(&[&help[..], &other].concat()), other);
+        // Where nothing else ran, they were what was measured.
+        assert_eq!(names(&["gb_fill"]), ["gb_fill"]);
+    }
 
     #[test]
     fn launches_of_a_kernel_are_averaged_and_counted() {

@@ -83,7 +83,7 @@ fn word(given: &Given) -> String {
             (range, names)
         }),
         "shares" => ask(it, |(device, bytes, flops, precision, moved): (String, _, _, Option<String>, _)| {
-            peaks::shares(&device, bytes, flops, precision.as_deref(), moved)
+            peaks::shares(&device, bytes, flops, precision.as_deref(), moved, [None; 2])
         }),
         function => panic!("{function}"),
     }
@@ -264,7 +264,7 @@ fn requirements(given: &Given) -> String {
 
 /// Input: GPUs, each with mean power, whether the process is on it, utilisation, and whether another process is on it.
 /// Lists the variables that the gate sets for a process: of a `suite`, or of a command with the variable GBENCH_PARAM_OWN; at
-/// a point, or at `shared` ones. `as: cold` also sets `--iterations 3`.
+/// a point, or at `shared` ones; `as`: cold, turns or profiled. `as: cold` also sets `--iterations 3`.
 fn environment(given: &Given) -> String {
     let is = |word: &str| given.get("as").is_some_and(|text| text.trim_end() == word);
     let points = |head: &str| -> Vec<Params> {
@@ -282,7 +282,8 @@ fn environment(given: &Given) -> String {
     }
     let id = case_id(&benchmark, benchmark.points.first().unwrap_or(&Params::new()));
     let cold = is("cold").then_some(Path::new("/empty"));
-    let env = environment::of_process(&benchmark, &id, 0, cold, &points("shared"), is("turns"));
+    let env =
+        environment::of_process(&benchmark, &id, 0, cold, &points("shared"), is("turns"), is("profiled"));
     let texts = env
         .into_iter()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));

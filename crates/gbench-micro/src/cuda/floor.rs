@@ -29,19 +29,25 @@ pub(super) struct Floor {
     pub by: &'static str,
 }
 
+/// The most bytes and floating-point operations per second; `None`: unknown.
+pub(super) fn peaks(facts: &Facts, dtype: Option<DType>) -> [Option<f64>; 2] {
+    // A card that shares the host's memory does not report its bandwidth.
+    let bytes = Some(facts.memory_bandwidth).filter(|_| !facts.integrated);
+    let per_cycle = dtype.and_then(|dtype| flops_per_cycle(facts.capability, dtype));
+    let flops = per_cycle.map(|flops| flops * f64::from(facts.multiprocessors) * facts.sm_clock);
+    [bytes, flops].map(|peak| peak.filter(|peak| *peak > 0.0))
+}
+
 /// No correct run is faster than this; `None` if the card's peaks are unknown.
 pub(super) fn floor(facts: &Facts, work: &KernelWork) -> Option<Floor> {
-    // A card that shares the host's memory does not report its bandwidth.
-    let tells = facts.memory_bandwidth > 0.0 && !facts.integrated;
-    let memory = work.bytes.filter(|_| work.cold && tells).map(|bytes| {
+    let [bandwidth, rate] = peaks(facts, work.dtype);
+    let memory = work.bytes.filter(|_| work.cold).zip(bandwidth).map(|(bytes, bandwidth)| {
         let in_cache = work.written.min(facts.l2_bytes as f64);
-        Floor { seconds: (bytes - in_cache).max(0.0) / facts.memory_bandwidth, by: "bytes" }
+        Floor { seconds: (bytes - in_cache).max(0.0) / bandwidth, by: "bytes" }
     });
-    let arithmetic = work.flops.zip(work.dtype).and_then(|(flops, dtype)| {
-        let rate =
-            flops_per_cycle(facts.capability, dtype)? * f64::from(facts.multiprocessors) * facts.sm_clock;
-        (rate > 0.0).then(|| Floor { seconds: flops / rate, by: "floating-point operations" })
-    });
+    let arithmetic = work.flops.zip(rate);
+    let arithmetic =
+        arithmetic.map(|(flops, rate)| Floor { seconds: flops / rate, by: "floating-point operations" });
     let both = memory.into_iter().chain(arithmetic);
     let higher = both.max_by(|one, other| one.seconds.total_cmp(&other.seconds))?;
     (higher.seconds > 0.0).then_some(Floor { seconds: higher.seconds * LENIENCE, ..higher })
@@ -54,9 +60,11 @@ fn flops_per_cycle((major, minor): (u32, u32), dtype: DType) -> Option<f64> {
     let (single, half) = match (major, minor) {
         (7, _) => (128.0, 1024.0),
         (8, 0 | 7) => (128.0, 2048.0),
-        (8, _) => (256.0, 1024.0),
+        // 12.x are the cards for desks: an RTX 5090 has 419 TFLOP/s from 170 multiprocessors at 2.41 GHz.
+        (8 | 12, _) => (256.0, 1024.0),
         (9, _) => (256.0, 4096.0),
-        (10, _) => (256.0, 8192.0),
+        // 11.0 is Thor: 517 TFLOP/s in FP8, twice those in half precision, from 20 multiprocessors at 1.57 GHz.
+        (10 | 11, _) => (256.0, 8192.0),
         _ => return None,
     };
     match dtype {
@@ -112,6 +120,26 @@ mod tests {
         assert_eq!(floor(&Facts { integrated: true, ..card() }, &read), None);
         // In the cache it may be faster than memory.
         assert_eq!(floor(&card(), &KernelWork { cold: false, ..cold }), None);
+    }
+
+    #[test]
+    fn b35_every_architecture_from_volta_to_blackwell_has_a_peak_at_or_above_its_data_sheet() {
+        // Compute capability, multiprocessors, boost in Hz, and the data sheet's FLOP/s in half precision.
+        let cards = [
+            ((7, 0), 80, 1.53e9, 125e12),
+            ((8, 0), 108, 1.41e9, 312e12),
+            ((8, 9), 128, 2.52e9, 330e12),
+            ((9, 0), 132, 1.83e9, 989e12),
+            ((11, 0), 20, 1.575e9, 258e12),
+            ((12, 0), 170, 2.407e9, 419e12),
+            ((12, 1), 48, 2.55e9, 125e12),
+        ];
+        for (capability, multiprocessors, sm_clock, said) in cards {
+            let facts = Facts { capability, multiprocessors, sm_clock, ..card() };
+            let product = KernelWork { flops: Some(said), dtype: Some(DType::F16), ..KernelWork::default() };
+            let seconds = floor(&facts, &product).unwrap().seconds / LENIENCE;
+            assert!((0.85..=1.01).contains(&seconds), "{capability:?}: {seconds}");
+        }
     }
 
     #[test]

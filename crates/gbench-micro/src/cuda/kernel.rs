@@ -11,17 +11,18 @@ use super::compiler::{Compiled, KernelSource, compile, variable};
 use super::cublas::{Cublas, SquareProduct};
 use super::device::{Buffer, CudaDevice, Facts, Function, Module, Parameters};
 use super::error::CudaError;
-use super::floor::{KernelWork, floor, shown};
+use super::floor::{KernelWork, floor, peaks, shown};
 use super::host_buffer::{HostBuffer, POISON};
 use super::measuring::measure;
 use super::sampler::Sampler;
 use super::support::{Support, function};
 use crate::channel::Channel;
+use crate::pace::Limit;
 use crate::spec::MicroError;
 use crate::throttle_state::OpenLook;
 use gbench_device_code::{display_name, unset_constants};
 use gbench_model::line::{Event, Request};
-use gbench_model::{Access, DeviceCode, Fill, KernelArgument, KernelLaunch, Stage};
+use gbench_model::{Access, DeviceCode, Fill, KernelArgument, KernelLaunch, PEAK_NOTES, Stage};
 
 /// Share of the free device memory that copies of a kernel's buffers may take.
 const COPIES_SHARE: usize = 4;
@@ -300,6 +301,13 @@ impl Loaded {
         let first = inputs(&self.arguments, request.seed)?;
         let mut sets = vec![Slots::new(gpu, &self.arguments, &first)?];
         let launch = |set: &Slots| self.call(set, &set.parameters());
+        if request.profiled {
+            // A profiler would count the kernels that measuring needs, and hold the host while the device waits for it.
+            channel.stage(Stage::Measure)?;
+            let mut alone = || Ok(sampler.call_alone(|| launch(&sets[0]))?);
+            Limit::of_warmup(request).repeat(&mut alone)?;
+            return Limit::of_measuring(request).repeat(alone);
+        }
         channel.stage(Stage::Warmup)?;
         let mut calls = sampler.calls_per_sample(request, |_| launch(&sets[0]))?;
         if work.cold {
@@ -321,6 +329,11 @@ impl Loaded {
             ("arch", json!(facts.arch())),
             ("cuda_driver", json!(facts.cuda_version)),
         ])?;
+        for (note, peak) in PEAK_NOTES.into_iter().zip(peaks(&facts, work.dtype)) {
+            if let Some(peak) = peak {
+                channel.notes([(note, json!(peak))])?;
+            }
+        }
         if let Callee::Kernel { .. } = self.callee {
             channel.notes([("grid", json!(self.launch.grid)), ("block", json!(self.launch.block))])?;
         }
@@ -355,6 +368,8 @@ impl Loaded {
                 "the kernel writes past the end of the buffer of argument {argument}: check its `length`, the grid and the kernel's bounds"
             )));
         }
+        // A check may take as much memory for another kernel.
+        drop(sets);
         match check(self, &fresh, &outputs)? {
             Some(accuracy) => {
                 let errors = BTreeMap::from([("max_abs_error".to_owned(), finite(accuracy.max_abs_error))]);

@@ -47,6 +47,10 @@ const SETTLED: f64 = 0.01;
 /// How far the time of the whole device may exceed that of the events, as a share and in seconds.
 const MAX_UNSEEN: f64 = 0.5;
 const UNSEEN_SECONDS: f64 = 2e-3;
+/// Attempts in which it must exceed it: as many as fit into a time that is longer than a quota takes the processor away.
+const MIN_CHECKS: u32 = 3;
+const MAX_CHECKS: u32 = 100;
+const CHECKS_TIME: Duration = Duration::from_secs(1);
 
 /// Measures the work that `call` queues, several calls per sample: warm-up, measurement and check of the events, up to the
 /// stage `verify`. Returns the median seconds of a call.
@@ -64,6 +68,7 @@ pub(super) fn measure(
     let attempt = if request.turns {
         let mut attempt = MeasuringAttempt::after(&warm, 0.0);
         while let Some(iterations) = channel.turn()? {
+            sampler.warm_again(calls, &mut call)?;
             group(&mut attempt, iterations, sampler, calls, &mut call, &mut state)?;
         }
         attempt
@@ -226,8 +231,8 @@ fn check_events(
     calls: u32,
     call: &mut impl FnMut(u32) -> Result<(), CudaError>,
 ) -> Result<(), MicroError> {
-    let (events, device) = sampler.events_and_device(calls, call)?;
-    if device > events * (1.0 + MAX_UNSEEN) + UNSEEN_SECONDS {
+    let (events, device) = likeliest(|| sampler.events_and_device(calls, &mut *call))?;
+    if !is_all_seen((events, device)) {
         return Err(MicroError::Impossible(format!(
             "the device was at work for {} and the events saw {}: part of the work is outside of what is timed",
             shown(device),
@@ -235,6 +240,24 @@ fn check_events(
         )));
     }
     Ok(())
+}
+
+fn is_all_seen((events, device): (f64, f64)) -> bool {
+    device <= events * (1.0 + MAX_UNSEEN) + UNSEEN_SECONDS
+}
+
+/// The first attempt whose events saw all, or else the last. Work outside of the stream is in every attempt. Delays are not: of a
+/// host that was busy with others, or of a system that passes launches on late.
+fn likeliest(mut attempt: impl FnMut() -> Result<(f64, f64), CudaError>) -> Result<(f64, f64), CudaError> {
+    let (begun, mut attempts) = (Instant::now(), 0);
+    loop {
+        let times = attempt()?;
+        attempts += 1;
+        let is_last = attempts >= MAX_CHECKS || (attempts >= MIN_CHECKS && begun.elapsed() >= CHECKS_TIME);
+        if is_all_seen(times) || is_last {
+            return Ok(times);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -248,6 +271,21 @@ mod tests {
         let in_time = |times: [f64; 3]| times.map(|seconds| TimedSample { seconds, ..SAMPLE });
         assert!(is_settled(&in_time([1.0, 1.001, 0.999])) && !is_settled(&in_time([1.0, 1.1, 0.9])));
         assert!(!is_settled(&[1e9, 1.5e9].map(|clock| TimedSample { clock: Some(clock), ..SAMPLE })));
+    }
+
+    #[test]
+    fn b35_a_host_that_is_late_now_and_then_invalidates_nothing() {
+        let mut attempts = 0;
+        let late = |first: u32, attempts: &mut u32| {
+            *attempts += 1;
+            Ok((1e-3, if *attempts < first { 0.1 } else { 1.2e-3 }))
+        };
+        assert!(is_all_seen(likeliest(|| late(8, &mut attempts)).unwrap()));
+        assert_eq!(attempts, 8);
+        // Work on another stream is there each time.
+        attempts = 0;
+        assert!(!is_all_seen(likeliest(|| late(u32::MAX, &mut attempts)).unwrap()));
+        assert!((MIN_CHECKS..=MAX_CHECKS).contains(&attempts));
     }
 
     #[test]

@@ -38,7 +38,7 @@ const ONE: KernelLaunch = KernelLaunch { grid: [1, 1, 1], block: [1, 1, 1], shar
 pub(super) struct TimedSample {
     /// Seconds of one call.
     pub seconds: f64,
-    /// Hz of the multiprocessors, over the sample and the work queued before it; `None` if unknown.
+    /// Hz of the multiprocessors during the calls; `None` if unknown.
     pub clock: Option<f64>,
     /// End by the device's clock, in nanoseconds; 0 if unknown.
     pub ended: u64,
@@ -54,17 +54,44 @@ pub(super) struct Sampler {
     stamps: [Buffer; 2],
     begin: StreamEvent,
     end: StreamEvent,
-    flush: Option<(Function, Buffer)>,
+    flush: Option<Flush>,
     /// The device is blocked during queueing; disabled once it unblocked itself.
     pub holds: bool,
+}
+
+/// Overwrites the cache, and then fills it with lines of another buffer, which are only read: lines that were written would
+/// be written back while the calls are timed.
+struct Flush {
+    fill: Function,
+    written: Buffer,
+    sweep: Function,
+    read: Buffer,
+}
+
+impl Flush {
+    fn new(gpu: &CudaDevice, support: &Support) -> Result<Self> {
+        // Twice the cache, so that all previous contents are evicted.
+        let buffer = || gpu.allocate(2 * gpu.facts().l2_bytes);
+        let (fill, sweep) = (support.function("gb_fill")?, support.function("gb_sweep")?);
+        let flush = Self { fill, written: buffer()?, sweep, read: buffer()? };
+        gpu.set(&flush.read, 0)?;
+        Ok(flush)
+    }
+
+    fn queue(&self, gpu: &CudaDevice) -> Result<()> {
+        gpu.reset_persisting_l2();
+        let words = ((self.written.bytes() / size_of::<u32>()) as u64).to_le_bytes();
+        let written =
+            Parameters::default().buffer(&self.written).scalar(&words).scalar(&0x5eed_u32.to_le_bytes());
+        gpu.launch(&self.fill, &FLUSH, &written)?;
+        gpu.launch(&self.sweep, &FLUSH, &Parameters::default().buffer(&self.read).scalar(&words))
+    }
 }
 
 impl Sampler {
     /// `cold`: overwrite the cache before each sample.
     pub(super) fn new(gpu: &CudaDevice, support: &Support, cold: bool) -> Result<Self> {
-        // Twice the cache, so that all previous contents are evicted.
-        let flush = || Ok((support.function("gb_fill")?, gpu.allocate(2 * gpu.facts().l2_bytes)?));
-        let flush = cold.then(flush).transpose()?;
+        let flush = cold.then(|| Flush::new(gpu, support)).transpose()?;
         // More blocks than multiprocessors, so that one of them runs on the first.
         let blocks = 2 * gpu.facts().multiprocessors.max(1);
         Ok(Self {
@@ -112,15 +139,8 @@ impl Sampler {
         for stamp in &self.stamps {
             self.gpu.set(stamp, 0)?;
         }
-        self.queue_stamp(&self.stamps[0])?;
-        if let Some((fill, buffer)) = &self.flush {
-            self.gpu.reset_persisting_l2();
-            let words = (buffer.bytes() / size_of::<u32>()) as u64;
-            let parameters = Parameters::default()
-                .buffer(buffer)
-                .scalar(&words.to_le_bytes())
-                .scalar(&0x5eed_u32.to_le_bytes());
-            self.gpu.launch(fill, &FLUSH, &parameters)?;
+        if let Some(flush) = &self.flush {
+            flush.queue(&self.gpu)?;
         }
         if self.holds {
             let parameters = Parameters::default()
@@ -130,7 +150,7 @@ impl Sampler {
             self.gpu.launch(&self.hold, &ONE, &parameters)?;
         }
         // The device is always unblocked, even after an error.
-        let queued = self.queue(calls, call).and_then(|()| self.queue_stamp(&self.stamps[1]));
+        let queued = self.queue_stamped(calls, call);
         self.words.set(GO, 1);
         let waited = self.gpu.wait();
         queued?;
@@ -141,6 +161,13 @@ impl Sampler {
         let seconds = self.gpu.seconds_between(&self.begin, &self.end)? / f64::from(calls);
         let [first, last] = [read_stamp(&self.stamps[0])?, read_stamp(&self.stamps[1])?];
         Ok(Some(TimedSample { seconds, clock: clock(first, last), ended: last[1] }))
+    }
+
+    /// With the clock on either side: neither the flush nor the wait is in it.
+    fn queue_stamped(&self, calls: u32, call: &mut impl FnMut(u32) -> Result<()>) -> Result<()> {
+        self.queue_stamp(&self.stamps[0])?;
+        self.queue(calls, call)?;
+        self.queue_stamp(&self.stamps[1])
     }
 
     fn queue(&self, calls: u32, call: &mut impl FnMut(u32) -> Result<()>) -> Result<()> {
@@ -155,6 +182,14 @@ impl Sampler {
         self.gpu.launch(&self.stamp, &self.stamp_launch, &Parameters::default().buffer(stamp))
     }
 
+    /// Brings back into a hot cache what another process has evicted.
+    pub(super) fn warm_again(&mut self, calls: u32, call: impl FnMut(u32) -> Result<()>) -> Result<()> {
+        if self.flush.is_none() {
+            self.back_to_back(calls, call)?;
+        }
+        Ok(())
+    }
+
     /// Makes calls back to back, with nothing between them, and waits for the last. Returns their number.
     pub(super) fn back_to_back(
         &mut self,
@@ -167,6 +202,16 @@ impl Sampler {
         Ok(calls)
     }
 
+    /// One call without any other kernel: the cache is overwritten by a memset, which profilers do not take for a kernel.
+    pub(super) fn call_alone(&self, call: impl FnOnce() -> Result<()>) -> Result<()> {
+        if let Some(flush) = &self.flush {
+            self.gpu.reset_persisting_l2();
+            self.gpu.set(&flush.written, 0)?;
+        }
+        call()?;
+        self.gpu.wait()
+    }
+
     /// Seconds of `calls` calls by the events, and by the host's clock from their release until the device is idle. The device
     /// is never blocked here, so both begin with the first call.
     pub(super) fn events_and_device(
@@ -175,20 +220,12 @@ impl Sampler {
         mut call: impl FnMut(u32) -> Result<()>,
     ) -> Result<(f64, f64)> {
         let calls = calls.clamp(1, MAX_CALLS);
-        let mut nearest: Option<(f64, f64)> = None;
-        // The host may be busy with others; the device is not.
-        for _ in 0..3 {
-            self.gpu.wait_for_device()?;
-            let begun = Instant::now();
-            self.queue(calls, &mut call)?;
-            self.gpu.wait_for_device()?;
-            let device = begun.elapsed().as_secs_f64();
-            let events = self.gpu.seconds_between(&self.begin, &self.end)?;
-            if nearest.is_none_or(|(before_events, before)| device - events < before - before_events) {
-                nearest = Some((events, device));
-            }
-        }
-        Ok(nearest.unwrap_or_default())
+        self.gpu.wait_for_device()?;
+        let begun = Instant::now();
+        self.queue(calls, &mut call)?;
+        self.gpu.wait_for_device()?;
+        let device = begun.elapsed().as_secs_f64();
+        Ok((self.gpu.seconds_between(&self.begin, &self.end)?, device))
     }
 
     /// The number of calls that a sample needs for the clock's resolution, from single calls; one if the request wants

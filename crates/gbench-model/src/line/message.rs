@@ -30,6 +30,9 @@ pub const GPUS_BY_CUDA: &str = "gpus_by_cuda";
 /// First argument that makes the binary compile the kernels of the micro suite into a folder.
 pub const CUBINS_ARGUMENT: &str = "__cubins";
 
+/// The NVTX range around the measured calls in a process under a profiler.
+pub const MEASURE_RANGE: &str = "gbench: measure";
+
 /// Names of the environment variables that describe the request to a child.
 pub mod env {
     /// Number of an inherited file descriptor, open for writing.
@@ -83,6 +86,9 @@ pub struct Request {
     /// then totals over all turns, which the gate enforces.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub turns: bool,
+    /// The process runs under a profiler, and its times are ignored.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub profiled: bool,
     /// Points of the benchmark to measure one after the other in a process that several cases share; `params` is then empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cases: Vec<Params>,

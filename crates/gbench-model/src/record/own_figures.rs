@@ -19,6 +19,16 @@ const AMOUNTS: [&str; 4] = ["items", "bytes", "flops", "tokens"];
 /// Suffix of a rate: its share of the card's peak.
 const OF_PEAK: &str = "_of_peak";
 
+/// Shares of the peaks of a card's memory and arithmetic.
+pub const BYTES_OF_PEAK: &str = "bytes_rate_of_peak";
+pub const FLOPS_OF_PEAK: &str = "flops_rate_of_peak";
+
+/// Note of a case: which of the two is the nearest to its peak.
+pub const NEAREST_PEAK: &str = "nearest_peak";
+
+/// Notes of a program about its card: the most bytes and floating-point operations per second.
+pub const PEAK_NOTES: [&str; 2] = ["peak_bytes_rate", "peak_flops_rate"];
+
 /// Why a figure that is not judged exists without a request. `None`: the suite file or a program requested it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OwnFigure {

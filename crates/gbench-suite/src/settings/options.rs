@@ -138,6 +138,9 @@ options! {
             |it| it.iter().map(|profiler| profiler.into_str()).collect::<Vec<_>>();
         flag("--profile-metrics") metrics: MetricSet = MetricSet::default(), Item::variant, |it| it.into_str();
         file trace: Vec<String> = ["cuda", "nvtx", "osrt"].map(str::to_owned).to_vec(), trace;
+        /// Flags of `nsys profile` and of `ncu`, which replace those of the gate.
+        file nsys_flags: Vec<String> = Vec::new(), profiler_flags;
+        file ncu_flags: Vec<String> = Vec::new(), profiler_flags;
     }
     and {}
 }
@@ -212,5 +215,21 @@ fn trace(item: &Item) -> Option<Vec<String>> {
             item.refuse("`trace` is empty", "name the traces of nsys, such as [\"cuda\"]")
         }
         None => Some(words),
+    }
+}
+
+/// Flags by which a profiler would not leave the report that the gate reads.
+const OF_THE_REPORT: [&str; 8] =
+    ["-o", "--output", "--export", "-f", "--force-overwrite", "--log-file", "-i", "--import"];
+
+fn profiler_flags(item: &Item) -> Option<Vec<String>> {
+    let words = item.texts("[\"--section\", \"WarpStateStats\"]")?;
+    let of_the_report = |word: &&String| OF_THE_REPORT.contains(&word.split('=').next().unwrap_or_default());
+    match (words.first(), words.iter().find(of_the_report)) {
+        (_, Some(word)) => item.refuse(format!("the gate itself sets `{word}`"), "take it out"),
+        (Some(first), None) if !first.starts_with('-') => {
+            item.refuse(format!("`{first}` is not a flag"), "begin with a flag, such as \"--section\"")
+        }
+        _ => Some(words),
     }
 }

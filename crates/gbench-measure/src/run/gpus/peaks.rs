@@ -1,6 +1,8 @@
 //! The peak performance of GPUs by name, and how near a case comes to it. A case faster than its card did not do the work that
 //! it declares.
 
+use gbench_model::{BYTES_OF_PEAK, FLOPS_OF_PEAK};
+
 /// Peaks of one card, from NVIDIA's data sheets; dense, without sparsity.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Peaks {
@@ -53,16 +55,28 @@ pub(crate) struct PeakShare {
 
 /// How near rates come to the peaks of a device such as `cuda:NVIDIA H200`. `bytes` and `flops`: per second, at the median.
 /// `precision`: of the case, if declared. `moved`: bytes of one iteration; data in the L2 cache may be faster than the memory.
-/// Empty for a card that is not in the table.
+/// `told`: the peaks of a card that is not in the table, by the program; without them nothing is known of it.
 pub(crate) fn shares(
     device: &str,
     bytes: Option<f64>,
     flops: Option<f64>,
     precision: Option<&str>,
     moved: Option<f64>,
+    told: [Option<f64>; 2],
 ) -> Vec<PeakShare> {
     // A slice of a card has an unknown share of its peaks.
-    let Some(card) = card_of(device).filter(|_| !device.contains("MIG")) else { return Vec::new() };
+    if device.contains("MIG") {
+        return Vec::new();
+    }
+    let Some(card) = card_of(device) else {
+        let share = |metric, rate: Option<f64>, peak: Option<f64>| {
+            let share = Some(rate? / peak?).filter(|share| share.is_finite())?;
+            // The program has the limits of its card.
+            Some(PeakShare { metric, share, is_impossible: false, peak: String::new() })
+        };
+        let shares = [share(BYTES_OF_PEAK, bytes, told[0]), share(FLOPS_OF_PEAK, flops, told[1])];
+        return shares.into_iter().flatten().collect();
+    };
     let cards = device.matches(card.name).count() as f64;
     let (peak, unit) = match precision {
         Some("fp16" | "float16" | "half" | "bf16" | "bfloat16") => (card.half, "half precision"),
@@ -78,7 +92,7 @@ pub(crate) fn shares(
     let of_memory = bytes.map(|rate| {
         let share = rate / (card.bandwidth * cards);
         PeakShare {
-            metric: "bytes_rate_of_peak",
+            metric: BYTES_OF_PEAK,
             share,
             is_impossible: share > 1.0 && !fits,
             peak: format!("the {:.0} GB/s of the memory of {}", card.bandwidth / 1e9, card.name),
@@ -87,7 +101,7 @@ pub(crate) fn shares(
     let of_arithmetic = flops.map(|rate| {
         let share = rate / (peak * cards);
         PeakShare {
-            metric: "flops_rate_of_peak",
+            metric: FLOPS_OF_PEAK,
             share,
             is_impossible: share > 1.0,
             peak: format!("the {:.0} TFLOP/s of {} in {unit}", peak / 1e12, card.name),
@@ -109,6 +123,21 @@ fn card_of(device: &str) -> Option<&'static Peaks> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn b35_of_a_card_that_is_not_in_the_table_its_program_tells_the_peaks() {
+        let of = |device, told| {
+            let found = shares(device, Some(0.9e12), Some(1e14), Some("fp16"), None, told);
+            found.into_iter().map(|it| (it.metric, it.share)).collect::<Vec<_>>()
+        };
+        let both = [Some(1.8e12), Some(4e14)];
+        assert_eq!(of("cuda:RTX 5090", both), [(BYTES_OF_PEAK, 0.5), (FLOPS_OF_PEAK, 0.25)]);
+        assert_eq!(of("cuda:RTX 5090", [Some(1.8e12), None]), [(BYTES_OF_PEAK, 0.5)]);
+        assert_eq!(of("cuda:RTX 5090", [None; 2]), []);
+        assert_eq!(of("cuda:NVIDIA A30 MIG 1g.6gb", both), []);
+        // The data sheet goes before what a driver makes of clocks.
+        assert_eq!(of("cuda:NVIDIA H200", both)[0], (BYTES_OF_PEAK, 0.9e12 / 4.8e12));
+    }
 
     #[test]
     fn a_longer_name_comes_first() {

@@ -14,7 +14,7 @@ use gbench_suite::{Benchmark, own_params};
 /// benchmark's, the request.
 ///
 /// `cold`: an empty folder for caches, given exactly for cold processes. `shared`: points of the benchmark to measure in one
-/// process; empty: only the case. `turns`: the process is to take turns.
+/// process; empty: only the case. `turns`: the process is to take turns. `profiled`: it runs under a profiler.
 pub(crate) fn of_process(
     benchmark: &Benchmark,
     id: &CaseId,
@@ -22,6 +22,7 @@ pub(crate) fn of_process(
     cold: Option<&Path>,
     shared: &[Params],
     turns: bool,
+    profiled: bool,
 ) -> Vec<(OsString, OsString)> {
     let mut env = of_benchmark(benchmark);
     if !shared.is_empty() {
@@ -47,7 +48,7 @@ pub(crate) fn of_process(
     } else {
         (request.params, request.cases) = (Params::new(), shared.to_vec());
     }
-    request.turns = turns;
+    (request.turns, request.profiled) = (turns, profiled);
     set(line::env::ITERATIONS, request.iterations.to_string());
     set(line::env::WARMUP, request.warmup.to_string());
     set(line::env::DURATION, request.duration.to_string());
@@ -67,7 +68,7 @@ pub(crate) fn of_driver(
     cold: Option<&Path>,
 ) -> Vec<(OsString, OsString)> {
     let ours = [line::env::REQUEST, line::env::ITERATIONS, line::env::WARMUP, line::env::DURATION];
-    let mut env = of_process(benchmark, id, 0, cold, &[], false);
+    let mut env = of_process(benchmark, id, 0, cold, &[], false, false);
     env.retain(|(name, _)| {
         let is_parameter = name.as_encoded_bytes().starts_with(line::env::PARAM_PREFIX.as_bytes());
         !is_parameter && ours.iter().all(|our| name != our)

@@ -8,6 +8,7 @@
 //!
 //! The result becomes an outcome in the record; the measurements stay as they are.
 
+mod counted_case;
 mod ends;
 mod nsys;
 mod profile_files;
@@ -23,10 +24,11 @@ use crate::run::record::arm::{Finished, slug};
 use crate::run::session::event::Progress;
 use crate::run::session::launcher::{Launcher, RunSession};
 use crate::store::journal::RunFolder;
-use gbench_model::{CutShort, Profile, ProfileOutcome, Profiler, Result, Side};
+use gbench_model::{ClocksState, CutShort, Profile, ProfileOutcome, Profiler, Result, RunRecord, Side};
 use gbench_suite::ProfileOptions;
 use gbench_suite::plan::{PlannedCase, RoundsPlan};
 
+use counted_case::CountedCase;
 use profile_files::ProfileFiles;
 use profiler_command::{limit_of, wrapping};
 use profiler_programs::{ProfilerProgram, Programs};
@@ -37,6 +39,8 @@ pub use profiler_programs::missing_profilers;
 pub struct ProfileSession<'a> {
     pub session: RunSession<'a>,
     pub options: &'a ProfileOptions,
+    /// The gate has locked the clocks meanwhile.
+    pub clocks_locked: bool,
 }
 
 impl ProfileSession<'_> {
@@ -62,7 +66,12 @@ impl ProfileSession<'_> {
                     continue;
                 };
                 if ended.is_none() {
-                    let mut cases = CaseProfiling::new(&mut launcher, &mut programs, self.options);
+                    let mut cases = CaseProfiling {
+                        launcher: &mut launcher,
+                        programs: &mut programs,
+                        options: self.options,
+                        clocks_locked: self.clocks_locked,
+                    };
                     ended = cases.profile_into(case, *index, side)?;
                 }
             }
@@ -81,10 +90,11 @@ pub(super) fn profile_run<'c>(
     finished: &mut Finished,
 ) -> Result<Option<CutShort>> {
     let mut programs = Programs::find(&options.profilers.value);
+    let clocks_locked = is_locked(&finished.record);
     let mut ended = None;
     for (index, case) in cases.enumerate() {
         if wanted.get(index) == Some(&true) && ended.is_none() {
-            let mut cases = CaseProfiling::new(launcher, &mut programs, options);
+            let mut cases = CaseProfiling { launcher, programs: &mut programs, options, clocks_locked };
             ended = cases.profile_into(case, index, finished)?;
         }
     }
@@ -95,17 +105,19 @@ pub(super) fn profile_run<'c>(
     Ok(ended)
 }
 
+/// True if the gate has locked a clock.
+fn is_locked(record: &RunRecord) -> bool {
+    record.clocks.as_ref().is_some_and(|clocks| clocks.state != ClocksState::Unlocked)
+}
+
 struct CaseProfiling<'l, 'h, 'o> {
     launcher: &'l mut Launcher<'h>,
     programs: &'l mut Programs,
     options: &'o ProfileOptions,
+    clocks_locked: bool,
 }
 
-impl<'l, 'h, 'o> CaseProfiling<'l, 'h, 'o> {
-    fn new(launcher: &'l mut Launcher<'h>, programs: &'l mut Programs, options: &'o ProfileOptions) -> Self {
-        Self { launcher, programs, options }
-    }
-
+impl CaseProfiling<'_, '_, '_> {
     fn profile_into(
         &mut self,
         case: &PlannedCase,
@@ -164,9 +176,25 @@ impl<'l, 'h, 'o> CaseProfiling<'l, 'h, 'o> {
         }
         let version =
             program.as_deref().and_then(|path| self.programs.version(profiler, path, case, self.launcher));
-        let limit = limit_of(profiler, &case.benchmark.settings);
-        let wrapping = wrapping(profiler, program.as_deref(), &files, self.options, limit);
-        let execution = self.execution(case, wrapping);
+        let mut counted = CountedCase::of(case, self.clocks_locked, version.as_deref());
+        let mut attempt = |counted: &CountedCase| {
+            let limit = limit_of(profiler, &case.benchmark.settings);
+            let wrapping = wrapping(profiler, program.as_deref(), &files, self.options, counted, limit);
+            let execution = self.execution(case, wrapping);
+            let read = ends::of(&execution, profiler).and_then(|()| {
+                Left { files: &files, profiler, program: program.as_deref(), execution: &execution }
+                    .kernels(self.launcher, case)
+            });
+            (execution, read)
+        };
+        let (mut execution, mut read) = attempt(&counted);
+        // Such as launches of a library whose ranges the driver cannot mark.
+        let selected_none =
+            profiler == Profiler::Ncu && ends::of(&execution, profiler).is_ok() && read.is_err();
+        if selected_none && !counted.selection.is_empty() {
+            counted.selection.clear();
+            (execution, read) = attempt(&counted);
+        }
         let log = format!("{stem}.{}", profiler.into_str());
         folder.log(&format!("{log}.stdout.log"), &execution.stdout.bytes())?;
         folder.log(&format!("{log}.stderr.log"), &execution.stderr.bytes())?;
@@ -176,14 +204,6 @@ impl<'l, 'h, 'o> CaseProfiling<'l, 'h, 'o> {
         self.launcher.after_timeout(&execution, case);
         let mut profile = blank(ProfileOutcome::Taken);
         (profile.version, profile.seconds) = (version, Some(execution.seconds));
-        let read = match ends::of(&execution, profiler) {
-            Ok(()) => {
-                let left =
-                    Left { files: &files, profiler, program: program.as_deref(), execution: &execution };
-                left.kernels(self.launcher, case)
-            }
-            Err(outcome) => Err(outcome),
-        };
         profile.reports = files.reports();
         match read {
             Ok(kernels) => profile.kernels = kernels,

@@ -222,9 +222,11 @@ impl Launcher<'_> {
             let cold = (cases[0].id.thermal == Thermal::Cold).then_some(out);
             let file = out.join("request.json");
             let mut request = request(entry, cases, benchmark_root(&benchmark.dir));
-            if let Some([trace, table]) = self.wrapping.as_ref().and_then(|wrapping| wrapping.torch.as_ref())
-            {
-                request["torch_profile"] = json!({ "trace": trace, "table": table });
+            if let Some(wrapping) = &self.wrapping {
+                request["profiled"] = true.into();
+                if let Some([trace, table]) = &wrapping.torch {
+                    request["torch_profile"] = json!({ "trace": trace, "table": table });
+                }
             }
             let request = request.to_string();
             if let Err(error) = fs::write(&file, &request) {

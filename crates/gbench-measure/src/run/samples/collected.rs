@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use gbench_formats::adapters::End;
 use gbench_model::line::{Event, Lack};
 use gbench_model::{
-    AnswerValues, Better, CODE_FIGURES, CaseId, DeviceCode, Metric, ParamValue, ProcessSamples,
-    ReportedError, Stated, Timing, convert,
+    AnswerValues, Better, CODE_FIGURES, CaseId, DeviceCode, Metric, NEAREST_PEAK, PEAK_NOTES, ParamValue,
+    ProcessSamples, ReportedError, Stated, Timing, convert,
 };
 use gbench_suite::Benchmark;
 
@@ -360,13 +360,14 @@ impl CollectedSamples {
             _ => None,
         });
         let moved = self.per_iteration.get("bytes").copied();
+        let told = PEAK_NOTES.map(|note| self.metadata.get(note).and_then(serde_json::Value::as_f64));
         let mut found: BTreeMap<&'static str, Vec<f64>> = BTreeMap::new();
         for (bytes, flops) in rates("bytes_rate")
             .into_iter()
             .map(|rate| (Some(rate), None))
             .chain(rates("flops_rate").into_iter().map(|rate| (None, Some(rate))))
         {
-            for share in peaks::shares(device, bytes, flops, precision, moved) {
+            for share in peaks::shares(device, bytes, flops, precision, moved, told) {
                 let values = found.entry(share.metric).or_default();
                 values.push(share.share * 100.0);
                 if share.is_impossible {
@@ -378,6 +379,12 @@ impl CollectedSamples {
                     self.above_peak.get_or_insert(what);
                 }
             }
+        }
+        // Both follow from the same times, so that one is the nearest in all samples.
+        let first = |values: &[f64]| values.first().copied().unwrap_or_default();
+        let nearest = found.iter().max_by(|(_, one), (_, other)| first(one).total_cmp(&first(other)));
+        if let Some((metric, _)) = nearest {
+            self.metadata.insert(NEAREST_PEAK.into(), (*metric).into());
         }
         for (metric, values) in found {
             self.metrics

@@ -295,7 +295,15 @@ impl<'a> Launcher<'a> {
         let mut launch = Launch {
             argv: benchmark.argv(&case.id.params, &[&self.session.binary.to_string_lossy(), MICRO_ARGUMENT]),
             dir: benchmark.dir.clone(),
-            env: environment::of_process(benchmark, &case.id, process, cold, shared, turns),
+            env: environment::of_process(
+                benchmark,
+                &case.id,
+                process,
+                cold,
+                shared,
+                turns,
+                self.wrapping.is_some(),
+            ),
             sandbox: benchmark.sandbox.clone(),
             container: None,
             stages: StagePlan {

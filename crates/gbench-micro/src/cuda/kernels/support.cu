@@ -77,9 +77,25 @@ extern "C" __global__ void gb_fill(unsigned *p, unsigned long long n, unsigned v
     }
 }
 
+// Reads n words that are all zero, and so writes nothing: its lines of the cache are dropped without being written back.
+extern "C" __global__ void gb_sweep(unsigned *p, unsigned long long n)
+{
+    const unsigned long long first = blockIdx.x * (unsigned long long)blockDim.x + threadIdx.x;
+    const unsigned long long stride = gridDim.x * (unsigned long long)blockDim.x;
+    unsigned seen = 0;
+    for (unsigned long long index = first; index < n / 4; index += stride) {
+        const uint4 four = reinterpret_cast<const uint4 *>(p)[index];
+        seen |= four.x | four.y | four.z | four.w;
+    }
+    if (seen != 0) {
+        p[first % n] = 0;
+    }
+}
+
 #ifdef GB_CPU
 GB_TWIN(gb_spin)
 GB_TWIN(gb_stamp)
 GB_TWIN(gb_empty)
 GB_TWIN(gb_fill)
+GB_TWIN(gb_sweep)
 #endif

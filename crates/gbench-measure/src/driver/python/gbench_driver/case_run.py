@@ -102,7 +102,7 @@ class CaseRun:
         else:
             with originals.BuiltIn():
                 from . import timers
-            self.timer = timers.Timer(self.request.options, self.settings, subject, returned.look)
+            self.timer = timers.Timer(self.request.options, self.settings, subject, returned.look, self.request.profiled)
         self.stage("warmup")
         self.timer.warm_up()
         # Its threads are there before the benchmark's own are looked for.

@@ -9,7 +9,7 @@ PROTOCOL = 1
 DEFAULTS = {
     "root": None, "process": 0, "iterations": 30, "warmup": 10, "duration": 0.0, "burnin": 0.0, "cold": False, "seed": 1337,
     "pinned": [], "alone": False, "options": {}, "cases": [], "tree": None,
-    "torch_profile": None,
+    "profiled": False, "torch_profile": None,
 }
 OPTIONS = {
     "mode": "auto", "deterministic": False, "check_determinism": False, "flush_l2": False, "fresh_inputs": False, "cuda_graph": False,
@@ -48,6 +48,7 @@ class Request:
         self.pinned = list(given["pinned"])
         self.alone = bool(given["alone"])
         self.tree = given["tree"]
+        self.profiled = bool(given["profiled"])
         self.torch_profile = given["torch_profile"]
         if not self.root:
             raise Unusable("the request has no `root`")

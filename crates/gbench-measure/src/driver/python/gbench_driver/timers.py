@@ -3,6 +3,9 @@
 The mode `auto` uses CUDA events where the case runs on CUDA, else the wall clock. Whether it does is known only when the warm-up
 is over: a benchmark may allocate on the device at its first call. So the warm-up is by the wall clock, and the choice is made
 behind it.
+
+Under a profiler, whose times nobody reads, calls are made one by one by the wall clock: all else would put kernels of the driver, or
+of another harness, beside those of the benchmark.
 """
 import sys
 
@@ -16,8 +19,8 @@ class Timer:
 
     unit = "s"
 
-    def __init__(self, options, settings, subject, look):
-        self.options, self.settings, self.subject = options, settings, subject
+    def __init__(self, options, settings, subject, look, profiled=False):
+        self.options, self.settings, self.subject, self.profiled = options, settings, subject, profiled
         self.look = lambda value, counts: self._see_device(value) or look(value, counts)
         self.call = subject.call
         self.extra = {}
@@ -74,7 +77,7 @@ class Timer:
 
     def _foreign(self, mode):
         """Another harness's timer, where one was asked for by name; imported only then."""
-        if mode not in ("do_bench", "torch_timer"):
+        if mode not in ("do_bench", "torch_timer") or self.profiled:
             return None
         if self.settings.cold or self.options["cuda_graph"]:
             raise error("mode", "the mode `%s` warms up and calls by its own rules; a cold measurement or a CUDA graph needs the mode `auto`" % mode)
@@ -90,7 +93,7 @@ class Timer:
         return Wall(self.call, self.settings, self.look, self.wait, self._before(), self._one_call())
 
     def _one_call(self):
-        return self.renew is not None or (self.options["flush_l2"] and self.cuda is not None)
+        return self.profiled or self.renew is not None or (self.options["flush_l2"] and self.cuda is not None)
 
     def _renewal(self):
         """What makes the inputs anew, or None."""
@@ -117,7 +120,11 @@ class Timer:
             if renew is not None:
                 renew()
             if flush is not None:
-                flush.zero_()
+                if self.profiled:
+                    first, second = flush.chunk(2)
+                    first.copy_(second)  # not a kernel to a profiler
+                else:
+                    flush.zero_()
                 self.cuda.synchronize()
         return before
 
@@ -138,7 +145,7 @@ class Timer:
         # In `auto` the events of one device; work on several is waited for by the wall clock.
         wanted = self.options["mode"] == "cuda_events" or (
             self.options["mode"] == "auto" and self.cuda is not None and len(self.cuda.devices) == 1)
-        if wanted:
+        if wanted and not self.profiled:
             with originals.BuiltIn():
                 from .cuda_events import CudaEvents
             cuda = self.cuda or gpu.Cuda(gpu.torch_with_cuda())

@@ -10,10 +10,13 @@ from .failures import error
 
 
 class StageRanges:
-    """An NVTX range for each stage, where the process is to have them and torch is loaded and has them."""
+    """An NVTX range for each stage, where the process is to have them and torch is loaded and has them.
+
+    Each is one of its thread and, where torch has such, one of the process: autograd launches kernels from another thread.
+    """
 
     def __init__(self):
-        self.wanted, self.open = os.environ.get("GBENCH_NVTX") == "1", None
+        self.wanted, self.open, self.of_process = os.environ.get("GBENCH_NVTX") == "1", None, None
 
     def enter(self, stage):
         self.leave()
@@ -23,13 +26,16 @@ class StageRanges:
         try:
             nvtx.range_push("gbench: " + stage)
             self.open = nvtx
+            self.of_process = nvtx.range_start("gbench: " + stage)
         except Exception:
             pass  # no NVTX in this torch, or no torch yet: the stage is not marked
 
     def leave(self):
         if self.open is not None:
+            if self.of_process is not None:
+                self.open.range_end(self.of_process)
             self.open.range_pop()
-            self.open = None
+            self.open = self.of_process = None
 
 
 class TorchProfile:

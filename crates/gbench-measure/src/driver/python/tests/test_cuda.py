@@ -1,5 +1,6 @@
 """What the driver does on a GPU, with a stand-in for torch whose one device is scripted (fixtures/python/fakes/gpu)."""
 import os
+import tempfile
 
 from .support import DriverTest, FIXTURES, drive, function, in_a_quiet_moment, pair, single
 
@@ -80,6 +81,22 @@ class Events(DriverTest):
         told = single(pair("on_cuda.py"), "timing", options=options(mode="do_bench"))
         self.assertEqual(told.values(), [0.0015, 0.0025])
         self.assertEqual(told.notes()["clock"], "do_bench")
+
+    def test_b35_under_a_profiler_a_sample_is_one_call_and_nothing_of_the_driver_is_launched(self):
+        for mode in "auto", "cuda_events", "do_bench":
+            with tempfile.NamedTemporaryFile("r") as seen:
+                told = single(pair("on_cuda.py", params={"milliseconds": 0.001}), "timing", options=options(mode=mode, flush_l2=True),
+                              profiled=True, environment={"FAKE_TORCH_LAUNCHES": seen.name})
+                self.measured(told)
+                self.assertEqual({line for line in seen.read().split("\n") if line.startswith("run")}, {"run work"})
+            self.assertEqual((told.notes()["clock"], told.notes()["calls_per_sample"]), ("perf_counter_ns", 1))
+        # In a process that is timed, the same look finds them.
+        with tempfile.NamedTemporaryFile("r") as seen:
+            single(pair("on_cuda.py", params={"milliseconds": 0.001}), "timing", options=options(flush_l2=True),
+                   environment={"FAKE_TORCH_LAUNCHES": seen.name})
+            launched = seen.read()
+        self.assertIn("spin_kernel", launched)
+        self.assertIn("vectorized_elementwise_kernel", launched)
 
     def test_do_bench_is_not_mixed_with_what_it_does_not_do(self):
         told = single(pair("on_cuda.py"), "timing", options=options(mode="do_bench"), cold=True)

@@ -81,6 +81,17 @@ class Watched(DriverTest):
         self.assertEqual(pushed, ["push gbench: " + stage for stage in ("load", "setup", "warmup", "measure", "verify", "teardown")])
         self.assertEqual(calls.count("pop"), 5, "the last one is closed behind the teardown")
 
+    def test_b35_a_stage_is_a_range_of_the_process_too_where_torch_has_such(self):
+        torch = TORCH + 'cuda.nvtx.range_start = lambda name: CALLS.append("start " + name) or len(CALLS)\n' \
+            + 'cuda.nvtx.range_end = lambda handle: CALLS.append("end of " + CALLS[handle - 1])\n'
+        told = written(dict(FILES, **{"torch/__init__.py": torch}), ["b.py"], environment={"GBENCH_NVTX": "1"})
+        self.measured(told)
+        calls = told.stdout.decode().split("\n")
+        begin = calls.index("start gbench: measure")
+        end = calls.index("end of start gbench: measure")
+        self.assertGreaterEqual(calls[begin:end].count("call"), 3)
+        self.assertEqual((calls[begin - 1], calls[end + 1]), ("push gbench: measure", "pop"))
+
     def test_a_benchmark_without_torch_says_so(self):
         told, texts = self.profiled({"b.py": "class Bench:\n    def benchmark_fn(self):\n        pass\n"})
         self.failed(told, "profile", "has not imported torch")
