@@ -2,19 +2,23 @@
 
 use std::collections::HashSet;
 
-use gbench_model::{BenchmarkId, CaseRecord, Outcome};
+use gbench_model::{BenchmarkId, CaseRecord, Metric, Outcome};
 
 use super::cases::PairedCase;
 use crate::verdict::outcome::Verdict;
 use crate::wording::reason::Reason;
 
-/// Benchmarks with a case that was measured on both sides and is not a part of another one.
+/// Benchmarks with a case that is judged on both sides and is not a part of another one.
 pub(crate) struct Wholes<'a>(HashSet<&'a BenchmarkId>);
 
 impl<'a> Wholes<'a> {
     pub(crate) fn of(pairs: &[PairedCase<'a>]) -> Self {
         let is_whole = |case: Option<&CaseRecord>| {
-            case.is_some_and(|case| case.outcome.is_measured() && !case.part_of_whole)
+            case.is_some_and(|case| {
+                let gate = |metric: &Metric| case.declared.get(&metric.name).and_then(|said| said.gate);
+                let is_judged = case.metrics.iter().any(|metric| gate(metric) != Some(false));
+                case.outcome.is_measured() && !case.part_of_whole && is_judged
+            })
         };
         let both = pairs.iter().filter(|pair| is_whole(pair.base) && is_whole(pair.head));
         Self(both.map(|pair| &pair.id.benchmark).collect())

@@ -165,6 +165,11 @@ fn noisier(rows: &[Row]) -> Option<String> {
 /// more than noise, it is kept.
 fn without_reference(missing: NoReference, conclusion: Conclusion, own: String) -> String {
     let what = missing.words();
+    let is_undecided = matches!(conclusion, Conclusion::Pass | Conclusion::Inconclusive);
+    if missing == NoReference::OnlyBuiltIn {
+        let nothing = format!("No line of the repository was measured: {what}.");
+        return if is_undecided { nothing } else { format!("{nothing} {own}") };
+    }
     match conclusion {
         Conclusion::Pass | Conclusion::Inconclusive => format!(
             "Nothing is decided: the commit was compared with itself, which shows noise alone, because {what}."

@@ -46,7 +46,7 @@ impl Adapter for Kernels {
             name: "kernels",
             title: "kernels of a program",
             language: Language::Cuda,
-            tried: &["2022.4.2"],
+            tried: &["2022.4.2", "2023.4.4"],
             example: &["./program"],
             whole: Some(WHOLE),
             ..About::PLAIN

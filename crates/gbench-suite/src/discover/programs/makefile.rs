@@ -50,6 +50,19 @@ pub(crate) fn add(tree: &dyn SourceTree, findings: &mut Findings) -> bool {
     true
 }
 
+/// The command, in the root of the tree, by which a folder's makefile builds a CUDA program: its rule has that name, or makes
+/// programs of sources. `None`: no makefile is known to build it.
+pub(super) fn builds(tree: &dyn SourceTree, dir: &str, program: &str) -> Option<Vec<String>> {
+    let beside = |file: &str| if dir.is_empty() { file.to_owned() } else { format!("{dir}/{file}") };
+    let text = FILES.into_iter().find_map(|file| tree.text(&beside(file)))?;
+    let has_pattern = text.lines().any(|line| line.replace(' ', "").starts_with("%:%.cu"));
+    if rule(&text, program).is_none() && !has_pattern {
+        return None;
+    }
+    let place = if dir.is_empty() { Vec::new() } else { vec!["-C".to_owned(), dir.to_owned()] };
+    Some(["make".to_owned()].into_iter().chain(place).chain([program.to_owned()]).collect())
+}
+
 fn recipe(text: &str, target: &str) -> Option<String> {
     let (needs, mut lines) = rule(text, target)?;
     for need in needs {
