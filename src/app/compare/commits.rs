@@ -24,8 +24,8 @@ use crate::app::store::stores::folder_of;
 use crate::compare::{Calibration, VariantPairs, VerdictDocument, verdict_of};
 use crate::model::text::count;
 use crate::model::{
-    BenchmarkId, CaseId, Comparison, Exit, Fault, Isolation, Origin, Profile, Result, RunRecord, RunTimes,
-    SequentialRule, Shard, Side, shell_word,
+    BenchmarkId, CaseId, Comparison, Exit, Fault, Isolation, NoReference, Origin, Profile, Result, RunRecord,
+    RunTimes, SequentialRule, Shard, Side, shell_word,
 };
 use crate::run::{Finished, changed_during};
 use crate::store::{ComparisonFolder, note_begun};

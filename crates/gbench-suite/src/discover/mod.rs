@@ -36,7 +36,7 @@ pub fn discover(folder: &Path, ignored: &dyn Fn(&Path) -> bool) -> Discovery {
     row_scripts::add(&tree, &mut findings);
     javascript::add(folder, &tree, &mut findings);
     linpack::add(folder, &tree, &mut findings);
-    kernel_programs::add(&tree, &mut findings);
+    kernel_programs::add(folder, &tree, &mut findings);
     started::add(folder, &tree, &mut findings);
     if !makefile::add(&tree, &mut findings) {
         sources::add(folder, &tree, &mut findings);

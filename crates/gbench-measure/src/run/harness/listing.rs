@@ -225,7 +225,10 @@ impl CaseLister<'_> {
         let listed = match listed {
             Ok(cases) if lenient || ended_well(&execution) => Ok(cases),
             other => {
-                let advice = format!("run it by hand: `{shown}`");
+                // Without the tracer, whose words are a script.
+                let plain = command.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ");
+                let by_hand = if benchmark.is_traced() { &plain } else { &shown };
+                let advice = format!("run it by hand: `{by_hand}`");
                 let (cause, advice, lack) = match (refusal(), other) {
                     (Some(Refusal { cause, advice, lack }), _) => (cause.to_owned(), advice.to_owned(), lack),
                     (None, Err(error)) if ended_well(&execution) => (error.to_string(), advice, false),

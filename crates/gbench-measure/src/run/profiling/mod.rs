@@ -198,7 +198,7 @@ impl<'l, 'h, 'o> CaseProfiling<'l, 'h, 'o> {
         launcher.wrapping = Some(wrapping);
         let execution = if case.benchmark.python().is_some() {
             launcher.execute_python(&[case])
-        } else if case.benchmark.harness.is_some() {
+        } else if case.benchmark.harness.is_some() && !case.benchmark.is_traced() {
             let natives: Vec<&str> = native(case).into_iter().collect();
             launcher.execute_harness(case, 0, &natives)
         } else {

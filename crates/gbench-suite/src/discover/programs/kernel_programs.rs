@@ -1,12 +1,13 @@
-//! Programs that launch kernels: CUDA sources with a `main`, and scripts with kernels of Triton or of an extension of torch.
-//! Under a tracer each kernel is a case.
+//! Programs that launch kernels: CUDA sources with a `main`, scripts with kernels of Triton or of an extension of torch, and
+//! benchmarks that are scripts of torch next to kernels. Under a tracer each kernel is a case.
+
+use std::path::Path;
 
 use gbench_formats::adapters::{BuildStep, Harness, SourceTree, cmake_program};
 use gbench_model::text::count;
 
-use super::calibrating;
-use super::makefile;
 use super::sources::is_program;
+use super::{calibrating, makefile, started};
 use crate::discover::cuda::code_text::CodeText;
 use crate::discover::findings::{Discovered, Findings, id_word, leaf, literal};
 
@@ -17,7 +18,8 @@ const MAX_PROGRAMS: usize = 20;
 const OWN_KERNELS: [&str; 4] = ["@triton.jit", "cpp_extension", "load_inline(", "triton.testing"];
 
 /// Runs before those that time a program as a whole.
-pub(crate) fn add(tree: &dyn SourceTree, findings: &mut Findings) {
+pub(crate) fn add(folder: &Path, tree: &dyn SourceTree, findings: &mut Findings) {
+    let has_kernels = tree.files().iter().any(|path| path.ends_with(".cu") || is_of_triton(tree, path));
     let (mut proposed, mut more) = (0, 0);
     for path in tree.files() {
         if findings.claimed.contains(path) {
@@ -25,7 +27,7 @@ pub(crate) fn add(tree: &dyn SourceTree, findings: &mut Findings) {
         }
         let found = match path.rsplit_once('.') {
             Some((_, "cu")) => source(tree, path),
-            Some((_, "py")) => script(tree, path),
+            Some((_, "py")) => script(folder, tree, path, has_kernels),
             _ => None,
         };
         let Some(found) = found else { continue };
@@ -56,11 +58,12 @@ fn traced() -> Option<Harness> {
     Harness::named("kernels")
 }
 
-/// A CUDA source with kernels and a `main`. `None`: it is not one, or it calibrates itself by a harness.
+/// A CUDA source with a `main`, whose kernels may be in files that it includes. `None`: it is not one, or it calibrates itself
+/// by a harness.
 fn source(tree: &dyn SourceTree, path: &str) -> Option<Result<Discovered, String>> {
     let text = tree.text(path)?;
     let code = CodeText::new(&text).code;
-    if !code.contains("__global__") || !is_program(&code) || calibrating::by_text("cu", &text).is_some() {
+    if !is_program(&code) || calibrating::by_text("cu", &text).is_some() {
         return None;
     }
     if let Some(found) = cmake_program(tree, path) {
@@ -96,7 +99,7 @@ fn source(tree: &dyn SourceTree, path: &str) -> Option<Result<Discovered, String
         binaries,
         build: Some(BuildStep::Command(build.iter().map(|word| literal(word)).collect())),
         gpu: true,
-        why: format!("{path} has kernels and a main function; {why}"),
+        why: format!("{path} is a CUDA source with a main function; {why}"),
         ..Discovered::default()
     }))
 }
@@ -111,25 +114,36 @@ fn is_taken(tree: &dyn SourceTree, path: &str) -> bool {
     tree.files().iter().any(takes)
 }
 
-/// A script that can be started and has kernels of its own. `None`: it is not one.
-fn script(tree: &dyn SourceTree, path: &str) -> Option<Result<Discovered, String>> {
-    let name = leaf(path);
-    if name.starts_with("test_") || ["conftest.py", "setup.py"].contains(&name) {
+fn is_of_triton(tree: &dyn SourceTree, path: &str) -> bool {
+    path.ends_with(".py") && tree.text(path).is_some_and(|text| text.contains("@triton.jit"))
+}
+
+/// A script that can be started and has kernels of its own, or measures those that it imports. `None`: it is not one.
+fn script(
+    folder: &Path,
+    tree: &dyn SourceTree,
+    path: &str,
+    has_kernels: bool,
+) -> Option<Result<Discovered, String>> {
+    let stem = leaf(path).strip_suffix(".py")?;
+    if stem.starts_with("test_") || ["conftest", "setup"].contains(&stem) || started::is_helper(stem) {
         return None;
     }
     let text = tree.text(path)?;
-    let has_kernels = OWN_KERNELS.iter().any(|word| text.contains(word));
-    if !has_kernels || !text.contains("__main__") {
+    let is_own = OWN_KERNELS.iter().any(|word| text.contains(word));
+    let is_benchmark = has_kernels && started::is_named(stem) && text.contains("import torch");
+    if !(is_own || is_benchmark) || !text.contains("__main__") {
         return None;
     }
+    let what = if is_own { "with kernels of its own" } else { "of torch, next to kernels" };
     Some(Ok(Discovered {
-        name: id_word(name.strip_suffix(".py")?),
+        name: id_word(stem),
         harness: traced(),
         command: vec!["python3".into(), literal(path)],
         binaries: vec!["python3".into()],
         gpu: true,
-        fills_time: calibrating::by_text("py", &text).is_some(),
-        why: format!("{path} is a Python program with kernels of its own"),
+        fills_time: started::calibrates_with(folder, path, &text).is_some(),
+        why: format!("{path} is a Python program {what}"),
         ..Discovered::default()
     }))
 }
