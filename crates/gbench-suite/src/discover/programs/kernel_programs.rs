@@ -85,6 +85,7 @@ fn source(tree: &dyn SourceTree, path: &str) -> Option<Result<Discovered, String
     let built = path.replace(file, &name);
     let (build, why) = match by_make {
         Some(build) => (build, "a makefile builds it"),
+        None if makefile::has_benchmarks(tree) => return None,
         None => {
             (["nvcc", "-O3", "-o", &built, path].map(str::to_owned).to_vec(), "complete the `build` command")
         }
