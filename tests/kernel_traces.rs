@@ -1,12 +1,12 @@
-//! Programs that launch kernels, under a tracer: each kernel a case, each launch a sample. The tracer is a stand-in that prints what real
-//! versions print, and the program is `fixtures/programs/kernels.sh`, whose times follow from side and process alone.
+//! Programs that launch kernels, under a tracer: each kernel a case, each launch a sample. The tracer is a stand-in that prints the
+//! tables of real versions, and the program is `fixtures/programs/kernels.sh`, whose times follow from side and process alone.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
 use gbench_ci::compare::{Verdict, VerdictDocument};
-use gbench_ci::model::{CaseRecord, Outcome, RunRecord};
+use gbench_ci::model::{CaseRecord, NoReference, Outcome, RunRecord};
 
 use crate::fake_nvml;
 use crate::support::cli::{Ran, command, ended, newest, ran};
@@ -191,6 +191,16 @@ fn q5b_a_renamed_kernel_is_gone_and_new() {
 }
 
 #[test]
+fn q5b_a_kernel_that_a_process_of_head_does_not_launch_is_gone_and_the_others_go_on() {
+    let some = EIGHT.replace("8000 6 128 256 norm", "exit-if-odd\n8000 6 128 256 norm");
+    let (ran, repository) = compare(&EIGHT.replace("700 1", "0 0"), &some.replace("700 1", "0 0"), "", "well");
+    let found = by_verdict(&repository.verdict());
+    ran.says("1 is gone");
+    assert_eq!(found[&Verdict::Gone], ["norm 128 "], "{found:#?}");
+    assert_eq!(found[&Verdict::Unchanged].len(), 7, "{found:#?}");
+}
+
+#[test]
 fn q5b_a_program_that_ends_early_has_failed_and_nothing_of_it_counts() {
     let early = EIGHT.replace("7000 6", "exit 3\n7000 6");
     let (ran, folder) = run(&early, "well");
@@ -247,4 +257,18 @@ fn a_suite_file_takes_no_counting_of_a_traced_program() {
     let folder = tempdir().unwrap();
     std::fs::write(folder.path().join("gbench.toml"), suite("count = \"auto\"")).unwrap();
     ran(folder.path(), "list").exits(2).says("`count` does not work with kernels of a program");
+}
+
+#[test]
+fn built_in_benchmarks_alone_are_no_pass_and_the_headline_says_that_nothing_of_the_repository_was_measured() {
+    let suite = format!(
+        "[suite]\nname = \"s\"\n{UNWATCHED}controls = 0\n[[benchmark]]\nid = \"cpu_flops\"\nbuiltin = \"cpu_flops\"\n\
+         iterations = 2\nwarmup = 0\n"
+    );
+    let repository = Repository::new(&[("gbench.toml", &suite)], &[]);
+    let ran = repository.compare("HEAD~1..HEAD --rounds 4");
+    // Whatever the machine did to the rows meanwhile.
+    assert_ne!(ran.code, 0, "{ran:?}");
+    ran.says("No line of the repository was measured: its benchmarks are all built in");
+    assert_eq!(repository.verdict().method.no_reference, Some(NoReference::OnlyBuiltIn));
 }

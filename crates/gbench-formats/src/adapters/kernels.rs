@@ -78,8 +78,8 @@ impl Adapter for Kernels {
         let is_without_kernels = trace::read(files).is_ok_and(|trace| trace.launches().next().is_none());
         is_without_kernels.then_some(Refusal {
             cause: "it launched no kernel on a GPU",
-            advice: "let the program use the GPU. If it does, run it under the tracer by hand: a version that does not know the card \
-                     or its driver records nothing",
+            advice: "let the program use the GPU. If it does, run it under the tracer by hand: a version that does \
+                     not know the card or its driver records nothing",
             lack: false,
         })
     }

@@ -98,8 +98,8 @@ pub struct About {
     pub example: &'static [&'static str],
     /// Requirements in addition to the tools of its language.
     pub needs: &'static [Need],
-    /// The program runs under the tracer that the gate has found, and has no cases of its own: this case is the whole of it,
-    /// and all others are its parts, which may be launched or not.
+    /// Set if the program runs under the tracer that the gate has found: the case that is the whole program. All others are
+    /// its parts, which a process may launch or not.
     pub whole: Option<&'static str>,
 }
 

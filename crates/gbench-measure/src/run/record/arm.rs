@@ -266,7 +266,7 @@ impl ArmRecorder {
     }
 }
 
-/// What only its harness could show, such as the version of a tracer.
+/// A requirement that only the harness itself could check, such as the version of a tracer.
 fn unmet_in_listing(benchmark: &Benchmark) -> Option<(Outcome, bool)> {
     match &benchmark.harness.as_ref()?.listing {
         Listing::Unmet { outcome, gpu } => Some((outcome.clone(), *gpu)),

@@ -119,7 +119,7 @@ fn is_of_triton(tree: &dyn SourceTree, path: &str) -> bool {
     path.ends_with(".py") && tree.text(path).is_some_and(|text| text.contains("@triton.jit"))
 }
 
-/// A script that can be started and has kernels of its own, or measures those that it imports. `None`: it is not one.
+/// A script that can be started and has kernels, or measures those that it imports. `None`: it is not one.
 fn script(
     folder: &Path,
     tree: &dyn SourceTree,
@@ -136,7 +136,7 @@ fn script(
     if !(is_own || is_benchmark) || !text.contains("__main__") {
         return None;
     }
-    let what = if is_own { "with kernels of its own" } else { "of torch, next to kernels" };
+    let what = if is_own { "with kernels" } else { "of torch, next to kernels" };
     Some(Ok(Discovered {
         name: id_word(stem),
         harness: traced(),
