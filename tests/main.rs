@@ -87,6 +87,7 @@ mod ingest;
 mod ingest_rows;
 mod init;
 mod jobs;
+mod kernel_traces;
 mod keys;
 mod kill;
 mod kill_storm;

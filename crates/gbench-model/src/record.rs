@@ -231,6 +231,10 @@ pub struct CaseRecord {
     /// Its processes ran different code; `device_code` is that of the first.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub device_code_varies: bool,
+    /// It is a part of what its benchmark does, such as a kernel of a program: where one side lacks it, the case of the whole
+    /// decides.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub part_of_whole: bool,
     /// The profilers' findings. Each profiler ran in a separate process whose times are in no metric.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub profiles: Vec<Profile>,

@@ -68,6 +68,7 @@ pub fn case(id: CaseId, processes: Vec<ProcessRecord>, metrics: Vec<Metric>) -> 
         device_code: None,
         device_code_varies: false,
         answer: Default::default(),
+        part_of_whole: false,
         profiles: vec![],
     }
 }

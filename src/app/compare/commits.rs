@@ -24,13 +24,13 @@ use crate::app::store::stores::folder_of;
 use crate::compare::{Calibration, VariantPairs, VerdictDocument, verdict_of};
 use crate::model::text::count;
 use crate::model::{
-    BenchmarkId, CaseId, Comparison, Exit, Fault, Isolation, Origin, Profile, Result, RunRecord, RunTimes,
-    SequentialRule, Shard, Side, shell_word,
+    BenchmarkId, CaseId, Comparison, Exit, Fault, Isolation, NoReference, Origin, Profile, Result, RunRecord,
+    RunTimes, SequentialRule, Shard, Side, shell_word,
 };
 use crate::run::{Finished, changed_during};
 use crate::store::{ComparisonFolder, note_begun};
 use crate::suite::plan::{RoundsPlan, RunOrder, choose_controls, common_cases};
-use crate::suite::{Benchmark, Gate, Suite};
+use crate::suite::{Action, Benchmark, Gate, Suite};
 use crate::trees::{self, Range, Revision, Sides, Tree};
 
 pub(crate) struct MeasuredCommits {
@@ -131,6 +131,7 @@ pub(crate) fn measure(
     if let Some(resumed) = &resumed {
         resumed.keep_cases([&mut base, &mut head]);
     }
+    let no_reference = request.no_reference.or_else(|| only_built_in([&base, &head]));
     let shard = request.run.selection.keep_shard(&mut [&mut base, &mut head])?;
 
     if let Some(resumed) = &resumed {
@@ -187,6 +188,7 @@ pub(crate) fn measure(
             renamed: base.benchmarks.iter().filter_map(renamed).collect(),
             redefined,
             sandbox: Some(sandbox),
+            no_reference,
             ..begun_now(&sides, seed, &gate, rule, request)
         },
     };
@@ -271,6 +273,14 @@ fn renamed(benchmark: &Benchmark) -> Option<(BenchmarkId, BenchmarkId)> {
     Some((benchmark.id.clone(), benchmark.renamed_from.clone()?))
 }
 
+/// A gate that guards nothing must not look like one that does.
+fn only_built_in(suites: [&Suite; 2]) -> Option<NoReference> {
+    let mut benchmarks = suites.into_iter().flat_map(|suite| &suite.benchmarks);
+    benchmarks
+        .all(|benchmark| matches!(benchmark.action, Action::Builtin(_)))
+        .then_some(NoReference::OnlyBuiltIn)
+}
+
 fn begun_now(
     sides: &Sides,
     seed: u64,
@@ -281,8 +291,7 @@ fn begun_now(
     let mut comparison = new_comparison([&sides.base.words, &sides.head.words], seed, gate, rule);
     comparison.policy.inconclusive_fails |= request.fail_inconclusive;
     comparison.policy.threshold = request.run.settings.overrides.settings.threshold.given().copied();
-    let (head_changes, no_reference) = (sides.head.fingerprint.clone(), request.no_reference);
-    Comparison { head_changes, no_reference, ..comparison }
+    Comparison { head_changes: sides.head.fingerprint.clone(), ..comparison }
 }
 
 /// The comparison as it was begun, with the policy of its first run. The request may make the policy stricter and allow the rule

@@ -130,6 +130,7 @@ fn entry(entry: &Discovered) -> minijinja::Value {
         dir => (!entry.dir.is_empty()).then(|| quote(&entry.dir)),
         build,
         gpu => entry.gpu,
+        fills_time => entry.fills_time,
         needs => needs.join(", "),
         extract => entry.extract.as_ref().map(extract),
         python => entry.python.as_ref().map(python),

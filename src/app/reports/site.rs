@@ -164,7 +164,8 @@ fn page_of(explained: &ExplainedVerdict, label: &str) -> Result<ComparisonPage> 
     let ids: Vec<String> = document.replayed().iter().map(ToString::to_string).collect();
     let id = if ids.is_empty() { document.head.run_id.to_string() } else { ids.join("-") };
     let (rows, _) = explained.rows()?;
-    let is_drawn = |verdict| !matches!(verdict, Verdict::Unchanged | Verdict::New | Verdict::Missing);
+    let is_drawn =
+        |verdict| !matches!(verdict, Verdict::Unchanged | Verdict::Gone | Verdict::New | Verdict::Missing);
     let drawn = rows.iter().filter(|it| it.trace.is_some() && is_drawn(it.row.verdict)).take(PICTURES);
     let pictures = drawn.map(|it| (it.row.case.clone(), it.row.metric.clone(), svg(it))).collect();
     Ok(ComparisonPage { id: format!("{id}{label}"), document, pictures })

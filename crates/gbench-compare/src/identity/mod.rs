@@ -5,3 +5,4 @@ pub(crate) mod cases;
 pub(crate) mod machines;
 pub(crate) mod measurement;
 pub(crate) mod units;
+pub(crate) mod wholes;

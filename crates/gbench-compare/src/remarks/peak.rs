@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::pairing::cases::PairedCase;
+use crate::identity::cases::PairedCase;
 use crate::verdict::document::{PeakRate, Row, RowPeak};
 use gbench_model::{BYTES_OF_PEAK, CaseId, CaseRecord, FLOPS_OF_PEAK, NEAREST_PEAK};
 

@@ -241,6 +241,7 @@ pub(crate) fn speedup_case(
         answer: std::collections::BTreeMap::new(),
         device_code: None,
         device_code_varies: false,
+        part_of_whole: false,
         profiles: Vec::new(),
     })
 }

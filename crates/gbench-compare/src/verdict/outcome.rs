@@ -43,17 +43,21 @@ pub enum Verdict {
     Improved,
     /// Broken on base and measured on head.
     Mended,
+    /// A part of what a program does that head does no more; the rows of the whole decide.
+    Gone,
     New,
     Unchanged,
 }
 
 impl Verdict {
-    /// The number of rows of each verdict. Documents of earlier versions lack `broken` and `mended`, which are listed only
-    /// where there are any.
+    /// The number of rows of each verdict. Documents of earlier versions lack `broken`, `mended` and `gone`, which are listed
+    /// only where there are any.
     pub fn tally(number: impl Fn(Self) -> u32) -> BTreeMap<Self, u32> {
         let numbers = Self::iter().map(|verdict| (verdict, number(verdict)));
         numbers
-            .filter(|(verdict, rows)| *rows > 0 || !matches!(verdict, Self::Broken | Self::Mended))
+            .filter(|(verdict, rows)| {
+                *rows > 0 || !matches!(verdict, Self::Broken | Self::Mended | Self::Gone)
+            })
             .collect()
     }
 }

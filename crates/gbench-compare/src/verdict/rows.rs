@@ -18,6 +18,7 @@ use crate::evidence::samples::{Evidence, MeasuredSide, Unusable, case_side, is_i
 use crate::evidence::throttling;
 use crate::identity::cases::{NearMatch, PairedCase, loosely, near_match};
 use crate::identity::measurement::other_settings;
+use crate::identity::wholes::Wholes;
 use crate::rules::rule::Rule;
 use crate::variants::PairMembers;
 use crate::variants::speedups::Speedups;
@@ -64,6 +65,7 @@ pub(crate) fn prepare<'a>(
         precedes_seq_e_5: rule.precedes_seq_e_5(),
         of_pairs: false,
         scratch: Vec::new(),
+        wholes: Wholes::of(pairs),
     };
     for pair in pairs {
         builder.pair(pair, &unmatched);
@@ -87,6 +89,7 @@ struct RowBuilder<'a, 'p> {
     precedes_seq_e_5: bool,
     of_pairs: bool,
     scratch: Vec<f64>,
+    wholes: Wholes<'a>,
 }
 
 type MetricOf<'a> = (&'a CaseRecord, &'a Metric);
@@ -108,6 +111,9 @@ impl<'a> RowBuilder<'a, '_> {
     }
 
     fn pair(&mut self, pair: &PairedCase<'a>, unmatched: &Unmatched) {
+        if let Some((verdict, reason)) = self.wholes.part_of_one_side(pair) {
+            return self.case(pair, verdict, reason, None);
+        }
         let (verdict, reason, next) = match (pair.base, pair.head) {
             (Some(base), Some(head)) if base.outcome.is_measured() && head.outcome.is_measured() => {
                 let Some(reason) = other_answer(base, head) else {

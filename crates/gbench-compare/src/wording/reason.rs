@@ -386,6 +386,12 @@ pub enum Reason {
     /// Base has no valid measurement of the case.
     #[display("base has no valid measurement: {outcome} there: {cause}")]
     NotMeasuredOnBase { outcome: String, cause: String },
+    /// A part of the whole, such as a kernel of a program, that head does no more.
+    #[display("done on base only: removed, renamed or joined with another; the rows of the whole decide")]
+    PartOnBaseOnly {},
+    /// A part of the whole that base does not do.
+    #[display("done on head only; the rows of the whole decide")]
+    PartOnHeadOnly {},
     /// Only head has the case.
     #[display("base has no such case")]
     NewCase {},

@@ -37,8 +37,14 @@ fn of_rows(conclusion: Conclusion, rows: &[Row], differences: &[Difference]) -> 
     let compared = rows.iter().filter(|row| was_compared(row)).count();
     let compared_rows = count(compared, "compared row");
     let gaps = || {
-        let verdicts =
-            [Verdict::Invalid, Verdict::Missing, Verdict::Inconclusive, Verdict::Broken, Verdict::Mended];
+        let verdicts = [
+            Verdict::Invalid,
+            Verdict::Missing,
+            Verdict::Inconclusive,
+            Verdict::Broken,
+            Verdict::Mended,
+            Verdict::Gone,
+        ];
         rest(rows, &verdicts)
     };
     match conclusion {
@@ -85,7 +91,7 @@ fn of_rows(conclusion: Conclusion, rows: &[Row], differences: &[Difference]) -> 
             let names = names(rows, Verdict::Inconclusive, label);
             let some = format!("{} inconclusive: {}", are(names.len()), list(&names, MAX_NAMED));
             let of_compared = format!("{} of {compared_rows}", names.len());
-            let rest = rest(rows, &[Verdict::Broken, Verdict::Mended]);
+            let rest = rest(rows, &[Verdict::Broken, Verdict::Mended, Verdict::Gone]);
             if names.is_empty() {
                 return format!("Nothing regressed in {compared_rows}{rest}.");
             }
@@ -117,7 +123,7 @@ fn of_rows(conclusion: Conclusion, rows: &[Row], differences: &[Difference]) -> 
                 improved if improved == compared => "improved",
                 _ => "unchanged or improved",
             };
-            let new = rest(rows, &[Verdict::Mended, Verdict::New]);
+            let new = rest(rows, &[Verdict::Mended, Verdict::Gone, Verdict::New]);
             format!("Nothing regressed: {compared} of {compared_rows} {} {what}{new}.", are(compared))
         }
     }
@@ -159,6 +165,11 @@ fn noisier(rows: &[Row]) -> Option<String> {
 /// more than noise, it is kept.
 fn without_reference(missing: NoReference, conclusion: Conclusion, own: String) -> String {
     let what = missing.words();
+    let is_undecided = matches!(conclusion, Conclusion::Pass | Conclusion::Inconclusive);
+    if missing == NoReference::OnlyBuiltIn {
+        let nothing = format!("No line of the repository was measured: {what}.");
+        return if is_undecided { nothing } else { format!("{nothing} {own}") };
+    }
     match conclusion {
         Conclusion::Pass | Conclusion::Inconclusive => format!(
             "Nothing is decided: the commit was compared with itself, which shows noise alone, because {what}."

@@ -72,6 +72,7 @@ impl Adapter for Criterion {
         old.then_some(Refusal {
             cause: "its program is of version 0.3 or older, which measures each case for whole seconds",
             advice: "let Cargo.toml ask for `criterion` 0.4 or later",
+            lack: false,
         })
     }
 

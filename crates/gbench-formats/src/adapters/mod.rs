@@ -55,6 +55,7 @@ adapters! {
     hyperfine::Hyperfine,
     iai_callgrind::IaiCallgrind,
     jmh::Jmh,
+    kernels::Kernels,
     libtest_bench::LibtestBench,
     mitata::Mitata,
     nanobench::Nanobench,

@@ -335,6 +335,7 @@ impl Case<'_> {
             answer: BTreeMap::new(),
             device_code: None,
             device_code_varies: false,
+            part_of_whole: false,
             profiles: Vec::new(),
         };
         for (index, (place, reading)) in self.readings.iter().enumerate() {

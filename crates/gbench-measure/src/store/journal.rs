@@ -241,6 +241,7 @@ fn head_of(case: &CaseRecord) -> CaseRecord {
         answer: case.answer.clone(),
         device_code: case.device_code.clone(),
         device_code_varies: case.device_code_varies,
+        part_of_whole: case.part_of_whole,
         profiles: case.profiles.clone(),
     }
 }

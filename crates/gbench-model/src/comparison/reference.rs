@@ -1,4 +1,4 @@
-//! Why a commit had to be compared with itself: there was no reference for it.
+//! Why a comparison decides nothing: a commit had to be compared with itself, or nothing of the repository was measured.
 
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
@@ -25,6 +25,8 @@ pub enum NoReference {
     NoParent,
     /// The judged commit is the default branch, without any change.
     NoChange,
+    /// All benchmarks are built in: they measure the machine.
+    OnlyBuiltIn,
 }
 
 impl NoReference {
@@ -44,6 +46,7 @@ impl NoReference {
             Self::OwnCommit => "the history begins with this commit, and no run of it is green",
             Self::NoParent => "it has no parent",
             Self::NoChange => "nothing differs from the default branch",
+            Self::OnlyBuiltIn => "its benchmarks are all built in, and measure the machine",
         }
     }
 
@@ -69,6 +72,7 @@ impl NoReference {
             }
             Self::NoParent => "the next commit is judged against this one",
             Self::NoChange => "change something, or name a base with `--base`",
+            Self::OnlyBuiltIn => "add a benchmark of the repository's own to the suite file",
         }
     }
 }

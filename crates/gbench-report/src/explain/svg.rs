@@ -59,7 +59,9 @@ pub fn render(explained: &Explained) -> String {
 fn class_of(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Regressed | Verdict::Invalid | Verdict::Missing => "head regressed",
-        Verdict::Improved | Verdict::Unchanged | Verdict::Mended | Verdict::New => "head unchanged",
+        Verdict::Improved | Verdict::Unchanged | Verdict::Mended | Verdict::Gone | Verdict::New => {
+            "head unchanged"
+        }
         Verdict::Inconclusive | Verdict::Broken => "head inconclusive",
     }
 }

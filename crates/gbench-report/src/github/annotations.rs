@@ -47,7 +47,7 @@ fn all(merged: &Merged, context: &PublishContext) -> Vec<BenchmarkAnnotation> {
     let merged = &with_ci_advice(merged, context);
     let views: Vec<VerdictView> =
         merged.groups.iter().map(|group| VerdictView::new(&group.verdict)).collect();
-    let calm = [Verdict::Improved, Verdict::Mended, Verdict::New, Verdict::Unchanged];
+    let calm = [Verdict::Improved, Verdict::Mended, Verdict::Gone, Verdict::New, Verdict::Unchanged];
     let mut lines: Vec<(&str, &RowView)> = Vec::new();
     for (group, view) in merged.groups.iter().zip(&views) {
         let failing = view.lines().filter(|line| !calm.contains(&line.row.verdict));

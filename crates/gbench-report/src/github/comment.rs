@@ -115,7 +115,7 @@ pub(super) fn page(merged: &Merged, context: &PublishContext, layout: CommentLay
     for section in &mut sections {
         section.profile(&mut budget);
     }
-    fill(&mut sections, &[Verdict::Improved, Verdict::New], &mut budget);
+    fill(&mut sections, &[Verdict::Improved, Verdict::Gone, Verdict::New], &mut budget);
     let recent = recent_runs(merged, context, &mut budget);
     if let Some(rows) = layout.unchanged {
         fold(&mut sections, rows, job_commands(merged, context).as_ref(), &more, &mut budget);

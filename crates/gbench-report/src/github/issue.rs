@@ -21,8 +21,12 @@ pub fn issue(merged: &Merged, context: &PublishContext, compare_url: Option<&str
     let merged = &with_ci_advice(merged, context);
     let gate = if context.gate.is_empty() { "gbench-ci" } else { &context.gate };
     let mut amiss = merged.counts.clone();
-    let is_well =
-        |verdict| matches!(verdict, Verdict::Improved | Verdict::Mended | Verdict::New | Verdict::Unchanged);
+    let is_well = |verdict| {
+        matches!(
+            verdict,
+            Verdict::Improved | Verdict::Mended | Verdict::Gone | Verdict::New | Verdict::Unchanged
+        )
+    };
     amiss.retain(|verdict, _| !is_well(*verdict));
     let counts = match counts_text(&amiss) {
         none if none.is_empty() => title_of_check(merged),

@@ -46,7 +46,7 @@ impl From<Verdict> for Emphasis {
             Verdict::Regressed | Verdict::Invalid | Verdict::Missing => Emphasis::Bad,
             Verdict::Inconclusive | Verdict::Broken => Emphasis::Doubt,
             Verdict::Improved | Verdict::Mended | Verdict::Unchanged => Emphasis::Good,
-            Verdict::New => Emphasis::Plain,
+            Verdict::Gone | Verdict::New => Emphasis::Plain,
         }
     }
 }

@@ -30,7 +30,9 @@ fn case(line: &RowView, method: &Method) -> TestCase {
         Verdict::Broken if !method.broken_fails => skipped(&message),
         Verdict::Regressed | Verdict::Inconclusive => non_success(Failure, &message, word),
         Verdict::Invalid | Verdict::Missing | Verdict::Broken => non_success(Error, &message, word),
-        Verdict::Improved | Verdict::Mended | Verdict::New | Verdict::Unchanged => TestCaseStatus::success(),
+        Verdict::Improved | Verdict::Mended | Verdict::Gone | Verdict::New | Verdict::Unchanged => {
+            TestCaseStatus::success()
+        }
     };
     let passed = matches!(status, TestCaseStatus::Success { .. });
     let mut case = TestCase::new(visible(&line.title()), status);

@@ -186,7 +186,11 @@ pub(crate) fn suites(view: &VerdictView) -> String {
             count(Verdict::Unchanged),
             count(Verdict::Inconclusive),
             suite.failed().to_string(),
-            (suite.count(Verdict::Mended) + suite.count(Verdict::New)).to_string(),
+            [Verdict::Mended, Verdict::Gone, Verdict::New]
+                .map(|verdict| suite.count(verdict))
+                .iter()
+                .sum::<u32>()
+                .to_string(),
             times(|speed| speed.geometric_mean),
             times(|speed| speed.worst.0),
             times(|speed| speed.best.0),

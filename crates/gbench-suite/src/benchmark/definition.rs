@@ -12,6 +12,7 @@ use super::launch::{Action, Build, Requires};
 use super::python::{PythonEntry, PythonSource, SideTree};
 use super::source_pairs::SourcePairs;
 use super::work::Work;
+use crate::cases::listed_cases::CASE;
 use gbench_model::{BenchmarkId, Component, KernelCall, Kind, Params, Settings, Timing};
 
 #[derive(Clone, Debug, PartialEq)]
@@ -75,6 +76,17 @@ impl fmt::Display for Declared {
 impl Benchmark {
     pub fn timed_metric(&self) -> &'static str {
         if self.timing == Timing::Process { "wall_time" } else { "time" }
+    }
+
+    /// True if its program runs under a tracer, which gives its cases.
+    pub fn is_traced(&self) -> bool {
+        self.harness.as_ref().is_some_and(|entry| entry.whole().is_some())
+    }
+
+    /// True if a case is only a part of what its program does, and another case is the whole.
+    pub fn is_part(&self, params: &Params) -> bool {
+        let whole = self.harness.as_ref().and_then(HarnessEntry::whole);
+        whole.is_some_and(|whole| params.get(CASE).is_some_and(|case| !case.is_written(whole)))
     }
 
     /// True if its processes compile kernels, which the processes of a run share.

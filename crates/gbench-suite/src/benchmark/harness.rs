@@ -81,6 +81,11 @@ impl HarnessEntry {
         self.harness.map_or(AUTO, |harness| harness.0.name())
     }
 
+    /// The case of all that a program does, if its other cases are parts of that.
+    pub fn whole(&self) -> Option<&'static str> {
+        self.harness.and_then(|harness| harness.0.about().whole)
+    }
+
     /// True if the selection includes these parameters.
     pub fn selects(&self, params: &Params) -> bool {
         self.only.iter().all(|(name, values)| {

@@ -9,7 +9,7 @@ use crate::benchmark::harness::{FailedBuild, Listing};
 use gbench_formats::adapters::CaseName;
 use gbench_model::{Isolation, ParamValue, Thermal};
 
-pub(super) const CASE: &str = "case";
+pub(crate) const CASE: &str = "case";
 
 /// `*` also matches `/`: names of cases are not paths.
 pub(crate) fn matcher(pattern: &str) -> Result<GlobMatcher, globset::Error> {

@@ -22,6 +22,8 @@ pub struct Discovered {
     pub build: Option<BuildStep>,
     pub binaries: Vec<String>,
     pub gpu: bool,
+    /// It works until a fixed time is over, so that only its kernels show a change, and not the whole of it.
+    pub fills_time: bool,
     pub extract: Option<Extract>,
     /// Set for Python modules, which have no command.
     pub python: Option<FoundLayout>,

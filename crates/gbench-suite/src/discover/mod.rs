@@ -1,5 +1,5 @@
-//! Finds benchmarks in a folder: harnesses that the adapters know, then unclaimed programs, scripts, sources with a `main`, a
-//! makefile's target, and CUDA kernels without a program. Reads names, texts and file modes only; starts nothing.
+//! Finds benchmarks in a folder: harnesses that the adapters know, then programs with kernels, unclaimed programs, scripts,
+//! sources with a `main`, a makefile's target, and CUDA kernels without a program. Reads names, texts and file modes only; starts nothing.
 //!
 //! Never proposes to time a program from outside that calibrates itself: it fills a fixed time with work, so that a slower
 //! function goes unnoticed.
@@ -21,7 +21,7 @@ use cuda::{kernels, pairs};
 use findings::Findings;
 pub use findings::{Discovered, Discovery, id_word, literal};
 pub use found_layout::{FoundLayout, FoundSources};
-use programs::{javascript, linpack, makefile, sources, started};
+use programs::{javascript, kernel_programs, linpack, makefile, sources, started};
 use python::{layouts, row_scripts};
 pub use tree::FolderTree;
 
@@ -36,6 +36,7 @@ pub fn discover(folder: &Path, ignored: &dyn Fn(&Path) -> bool) -> Discovery {
     row_scripts::add(&tree, &mut findings);
     javascript::add(folder, &tree, &mut findings);
     linpack::add(folder, &tree, &mut findings);
+    kernel_programs::add(folder, &tree, &mut findings);
     started::add(folder, &tree, &mut findings);
     if !makefile::add(&tree, &mut findings) {
         sources::add(folder, &tree, &mut findings);

@@ -64,6 +64,7 @@ fn entry_text(entry: &Discovered) -> String {
         build,
         binaries,
         gpu,
+        fills_time,
         extract,
         python,
         pairs,
@@ -81,6 +82,9 @@ fn entry_text(entry: &Discovered) -> String {
     let mut text = format!("{harness}{name}{command}{dir}{build}\n  why: {why}\n");
     for needed in binaries.iter().map(String::as_str).chain(gpu.then_some("a GPU")) {
         writeln!(text, "  needs {needed}").unwrap();
+    }
+    if *fills_time {
+        writeln!(text, "  works until a time is over").unwrap();
     }
     if let Some(file) = file {
         writeln!(text, "  leaves {file}").unwrap();

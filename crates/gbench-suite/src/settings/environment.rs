@@ -19,7 +19,7 @@ use gbench_model::{Fault, LayOver, MATCH_FIELDS, Result, SetBy, Settings, Stage,
 
 pub const PREFIX: &str = "GBENCH_";
 
-const OTHERS: [&str; 16] = [
+const OTHERS: [&str; 18] = [
     "GBENCH_TOKEN",
     "GBENCH_CUBINS",
     "GBENCH_NVRTC",
@@ -27,6 +27,8 @@ const OTHERS: [&str; 16] = [
     "GBENCH_NVML_LIBRARY",
     "GBENCH_NSYS",
     "GBENCH_NCU",
+    "GBENCH_ROCPROFV3",
+    "GBENCH_TRACER",
     "GBENCH_PLANTED_WORK",
     "GBENCH_CI_BINARY",
     "GBENCH_CI_MIRROR",

@@ -98,6 +98,9 @@ pub struct About {
     pub example: &'static [&'static str],
     /// Requirements in addition to the tools of its language.
     pub needs: &'static [Need],
+    /// Set if the program runs under the tracer that the gate has found: the case that is the whole program. All others are
+    /// its parts, which a process may launch or not.
+    pub whole: Option<&'static str>,
 }
 
 impl About {
@@ -114,6 +117,7 @@ impl About {
         tried: &[],
         example: &["./bench"],
         needs: &[],
+        whole: None,
     };
 }
 
@@ -137,6 +141,8 @@ pub struct Refusal {
     pub cause: &'static str,
     /// The next step for the user.
     pub advice: &'static str,
+    /// The machine lacks something, and the program is not at fault.
+    pub lack: bool,
 }
 
 /// Something to install, with the packages of Debian and Ubuntu if available.
@@ -267,7 +273,7 @@ impl Reading {
         self.case.params.extend(params);
     }
 
-    pub(crate) fn with_end(self, end: End) -> Self {
+    pub fn with_end(self, end: End) -> Self {
         Self { end, ..self }
     }
 

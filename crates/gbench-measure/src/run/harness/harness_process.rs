@@ -14,7 +14,7 @@ use crate::run::python::driver_process;
 use crate::run::record::case_record::{CaseParts, ProcessContext};
 use crate::run::session::launcher::Launcher;
 use crate::run::session::turn::Turn;
-use gbench_formats::adapters::{self, CaseRequest, End, Harness, Reading};
+use gbench_formats::adapters::{self, CaseName, CaseRequest, End, Harness, Reading};
 use gbench_model::{ProcessEnd, Result, Stage};
 use gbench_suite::plan::PlannedCase;
 
@@ -41,15 +41,20 @@ pub(crate) fn measure(
     let (mut turn, mut barren, mut fruitful) = (Turn::begin(launcher, cases), 0, false);
     // By case: seconds in processes whose results it does not keep.
     let mut spent = vec![0.0; cases.len()];
+    let entry = cases.first().and_then(|case| case.benchmark.harness.as_ref());
+    let is_whole = entry.is_some_and(|entry| entry.whole().is_some());
     while let Some(members) = waiting.pop() {
         let natives: Vec<&str> = members.iter().filter_map(|at| native(cases[*at])).collect();
         let first = members[0];
         let (execution, context) = launcher.harness_process(cases[first], processes[first], &natives);
         log(&execution, &turn.next_mark())?;
         all.ended = execution.cut_short();
-        let last = members.len() == 1 || (!fruitful && barren >= MAX_BARREN);
+        // Another process of a whole program would do the same.
+        let last = members.len() == 1 || is_whole || (!fruitful && barren >= MAX_BARREN);
         let (mut lost, mut taken) = (Vec::new(), 0);
-        for (at, part) in members.iter().zip(split(&execution, &natives, last || all.ended.is_some())) {
+        for (at, part) in
+            members.iter().zip(split(&execution, &natives, last || all.ended.is_some(), is_whole))
+        {
             let Some(mut part) = part else {
                 lost.push(*at);
                 continue;
@@ -94,7 +99,9 @@ pub(crate) fn measure(
 ///
 /// A reported case is trusted if the process ended well, if the harness reports another case as failed, or if a missing case
 /// or the end of the run can be blamed for the end of the process.
-fn split(execution: &Execution, natives: &[&str], last: bool) -> Vec<Option<Execution>> {
+///
+/// `is_whole`: it measures all that a program does, which need not be the same each time.
+fn split(execution: &Execution, natives: &[&str], last: bool, is_whole: bool) -> Vec<Option<Execution>> {
     let readings: &[Reading] = match &execution.readings {
         Some(Ok(readings)) => readings,
         Some(Err(_)) | None => &[],
@@ -125,6 +132,11 @@ fn split(execution: &Execution, natives: &[&str], last: bool) -> Vec<Option<Exec
         it.readings = match (reading, &execution.readings) {
             (Some(reading), _) => Some(Ok(vec![reading.clone()])),
             (None, Some(Err(error))) => Some(Err(error.clone())),
+            (None, Some(Ok(_))) if is_whole && ended_well => {
+                let reason = "the program did not launch it in this process".into();
+                let skipped = Reading::new(CaseName::plain(*native)).with_end(End::Skipped { reason });
+                Some(Ok(vec![skipped]))
+            }
             (None, _) => Some(Ok(Vec::new())),
         };
         if reading.is_some() && trusted {

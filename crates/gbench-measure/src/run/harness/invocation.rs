@@ -7,6 +7,7 @@ use std::path::Path;
 use super::left_files::{self, PutAside};
 use crate::run::process::executor::{Execution, Launch};
 use crate::run::process::temporary::Temporary;
+use crate::run::profiling::tracer;
 use gbench_formats::adapters::{self, Amount, HarnessOutput, Invocation, OutputFiles};
 use gbench_model::{Params, Settings};
 use gbench_suite::plan::PlannedCase;
@@ -47,9 +48,16 @@ pub(crate) fn command(benchmark: &Benchmark) -> Vec<String> {
     argv
 }
 
-/// Sets the folder and variables of a program that is started directly. Call it before [`invoke`], whose variables take
-/// precedence. Cargo passes the package's folder to programs that it starts.
+/// Sets the folder and variables of a program that is started directly, and the tracer of one that is traced. Call it before
+/// [`invoke`], whose variables take precedence. Cargo passes the package's folder to programs that it starts.
 pub(crate) fn start_directly(launch: &mut Launch, benchmark: &Benchmark) {
+    // A container has its own.
+    if benchmark.is_traced()
+        && benchmark.container.is_none()
+        && let Some(tracer) = tracer()
+    {
+        launch.env.push(("GBENCH_TRACER".into(), tracer.path().into()));
+    }
     if let Some(DirectProgram { dir, env, .. }) = program(benchmark) {
         launch.dir = dir.clone();
         launch.env.push(("CARGO_MANIFEST_DIR".into(), dir.into()));

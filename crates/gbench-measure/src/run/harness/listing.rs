@@ -12,7 +12,7 @@ use crate::run::container::contained_process;
 use crate::run::outcome::classify::signal_name;
 use crate::run::outcome::telling_line::telling_of;
 use crate::run::process::executor::{Execution, ExecutionEnd, Executor, Launch};
-use crate::run::record::arm::unmet;
+use crate::run::record::arm::{lacking, unmet};
 use crate::run::session::build;
 use crate::run::session::event::{Observer, Progress};
 use gbench_formats::adapters::{
@@ -32,6 +32,15 @@ pub struct CaseLister<'a> {
 pub struct Unlisted {
     pub cause: String,
     pub advice: String,
+    /// The machine lacks something, and the program is not at fault.
+    pub lack: bool,
+}
+
+impl Unlisted {
+    /// The run ended meanwhile.
+    fn unknown() -> Self {
+        Self { cause: String::new(), advice: String::new(), lack: false }
+    }
 }
 
 impl CaseLister<'_> {
@@ -86,6 +95,7 @@ impl CaseLister<'_> {
                             Unlisted {
                                 cause: "none of the harness's cases is one of `cases`".into(),
                                 advice: "loosen the patterns in `cases`".into(),
+                                lack: false,
                             },
                         );
                     } else if let Some(text) = unmatched(benchmark, side) {
@@ -128,10 +138,11 @@ impl CaseLister<'_> {
             return Ok(Err(Unlisted {
                 cause: "`harness = \"auto\"`: its program is not known to be of one harness".into(),
                 advice: format!("name it: `harness` is one of {}", names.join(", ")),
+                lack: false,
             }));
         };
         let adapter = harness.0;
-        let mut found = Err(Unlisted { cause: String::new(), advice: String::new() });
+        let mut found = Err(Unlisted::unknown());
         let execution = with_folder(|out| {
             let (execution, listed) = self.ask(benchmark, adapter, out);
             found = listed;
@@ -139,7 +150,8 @@ impl CaseLister<'_> {
         });
         if let Some(misdeed) = execution.misdeed() {
             let advice = "let it write into its folder only".into();
-            found = Err(Unlisted { cause: format!("while it listed its cases {misdeed}"), advice });
+            found =
+                Err(Unlisted { cause: format!("while it listed its cases {misdeed}"), advice, lack: false });
         }
         match execution.cut_short() {
             Some(ended) => Err(ended),
@@ -165,7 +177,11 @@ impl CaseLister<'_> {
             let execution = Execution::not_started(cause.clone());
             return (
                 execution,
-                Err(Unlisted { cause, advice: "let a program print it, and use `extract`".into() }),
+                Err(Unlisted {
+                    cause,
+                    advice: "let a program print it, and use `extract`".into(),
+                    lack: false,
+                }),
             );
         };
         let none = adapter.list_none(&ask);
@@ -177,7 +193,7 @@ impl CaseLister<'_> {
             Ok(aside) => aside,
             Err(cause) => {
                 let advice = "make its folder writable, or let the program write elsewhere".into();
-                return (Execution::not_started(cause.clone()), Err(Unlisted { cause, advice }));
+                return (Execution::not_started(cause.clone()), Err(Unlisted { cause, advice, lack: false }));
             }
         };
         let execution = self.start(benchmark, invocation, out);
@@ -186,7 +202,7 @@ impl CaseLister<'_> {
         if let Some(invocation) = none.filter(|_| ended_well(&execution)) {
             let silent = self.start(benchmark, invocation, out);
             if silent.cut_short().is_some() {
-                return (silent, Err(Unlisted { cause: String::new(), advice: String::new() }));
+                return (silent, Err(Unlisted::unknown()));
             }
             // However it ends: some programs fail if none of the cases is theirs.
             own = silent.stdout.bytes();
@@ -195,7 +211,7 @@ impl CaseLister<'_> {
         if let Some(invocation) = adapter.list(&ask).filter(|_| !own.is_empty()) {
             let again = self.start(benchmark, invocation, out);
             if again.cut_short().is_some() {
-                return (again, Err(Unlisted { cause: String::new(), advice: String::new() }));
+                return (again, Err(Unlisted::unknown()));
             }
             steady = again.stdout.bytes() == execution.stdout.bytes();
         }
@@ -205,20 +221,21 @@ impl CaseLister<'_> {
         // A harness that lists by running may fail because one of its benchmarks does.
         let by_itself = matches!(execution.end, ExecutionEnd::Process(ProcessEnd::Exit(_)));
         let lenient = adapter.about().lists == Lists::ByRunning && by_itself && execution.stopped.is_none();
-        let advice = format!("run it by hand: `{shown}`");
+        let refusal = || read(&execution, out, |output| Ok(adapter.refusal(output))).ok().flatten();
         let listed = match listed {
             Ok(cases) if lenient || ended_well(&execution) => Ok(cases),
-            Err(error) if ended_well(&execution) => {
-                Err(Unlisted { cause: format!("{title} could not be listed: {error}"), advice })
+            other => {
+                // Without the tracer, whose words are a script.
+                let plain = command.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ");
+                let by_hand = if benchmark.is_traced() { &plain } else { &shown };
+                let advice = format!("run it by hand: `{by_hand}`");
+                let (cause, advice, lack) = match (refusal(), other) {
+                    (Some(Refusal { cause, advice, lack }), _) => (cause.to_owned(), advice.to_owned(), lack),
+                    (None, Err(error)) if ended_well(&execution) => (error.to_string(), advice, false),
+                    (None, _) => (why(&execution), advice, false),
+                };
+                Err(Unlisted { cause: format!("{title} could not be listed: {cause}"), advice, lack })
             }
-            _ => Err(match read(&execution, out, |output| Ok(adapter.refusal(output))).ok().flatten() {
-                Some(Refusal { cause, advice }) => {
-                    Unlisted { cause: format!("{title} could not be listed: {cause}"), advice: advice.into() }
-                }
-                None => {
-                    Unlisted { cause: format!("{title} could not be listed: {}", why(&execution)), advice }
-                }
-            }),
         };
         (execution, listed)
     }
@@ -246,8 +263,13 @@ fn set_listing(benchmark: &mut Benchmark, listing: Listing) {
     }
 }
 
-fn fail(benchmark: &mut Benchmark, Unlisted { cause, advice }: Unlisted) {
-    set_listing(benchmark, Listing::Failed { cause, advice });
+fn fail(benchmark: &mut Benchmark, Unlisted { cause, advice, lack }: Unlisted) {
+    let listing = if lack {
+        Listing::Unmet { outcome: lacking(benchmark, cause, advice), gpu: true }
+    } else {
+        Listing::Failed { cause, advice }
+    };
+    set_listing(benchmark, listing);
 }
 
 /// A harness that cannot select single cases measures all of them in every process.

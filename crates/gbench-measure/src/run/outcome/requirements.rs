@@ -2,6 +2,7 @@
 
 use crate::run::container::contained_process;
 use crate::run::process::binaries::has_binary;
+use crate::run::profiling::{TRACERS, Tracer, tracer};
 use gbench_model::{Gpu, Manifest, Probe};
 use gbench_suite::{Benchmark, Requires};
 
@@ -30,7 +31,14 @@ pub(crate) fn missing(benchmark: &Benchmark, manifest: &Manifest) -> Vec<Missing
     for name in requires.env.iter().filter(|name| std::env::var_os(name).is_none()) {
         miss(format!("the environment variable `{name}` is not set"), format!("set `{name}`"), false);
     }
-    for (what, next) in missing_gpu(requires, &manifest.gpu) {
+    let tracer = tracer().filter(|_| benchmark.is_traced());
+    if benchmark.is_traced() && benchmark.container.is_none() && tracer.is_none() {
+        let [what, next] = TRACERS.map(str::to_owned);
+        miss(what, next, true);
+    }
+    // A program that is traced is there for its kernels. NVML knows no GPU of AMD.
+    let gpus = requires.gpus.max(u32::from(matches!(tracer, Some(Tracer::Nsys(_)))));
+    for (what, next) in missing_gpu(&Requires { gpus, ..requires.clone() }, &manifest.gpu) {
         miss(what, next, true);
     }
     missing.extend(contained_process::missing(benchmark).map(|(what, next)| Missing {

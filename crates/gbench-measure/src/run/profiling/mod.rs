@@ -35,6 +35,7 @@ use profiler_programs::{ProfilerProgram, Programs};
 use reading::Left;
 
 pub use profiler_programs::missing_profilers;
+pub(crate) use profiler_programs::{TRACERS, Tracer, tracer};
 
 pub struct ProfileSession<'a> {
     pub session: RunSession<'a>,
@@ -217,7 +218,7 @@ impl CaseProfiling<'_, '_, '_> {
         launcher.wrapping = Some(wrapping);
         let execution = if case.benchmark.python().is_some() {
             launcher.execute_python(&[case])
-        } else if case.benchmark.harness.is_some() {
+        } else if case.benchmark.harness.is_some() && !case.benchmark.is_traced() {
             let natives: Vec<&str> = native(case).into_iter().collect();
             launcher.execute_harness(case, 0, &natives)
         } else {

@@ -122,7 +122,9 @@ impl ArmRecorder {
                 let advice =
                     "look at `extension`, `roots` and `dir`; `gbench-ci discover` shows what there is";
                 decided_early.benchmark(benchmark, failed(FailureKind::Harness, cause.into(), advice));
-            } else if let Some((outcome, gpu)) = unmet(benchmark, &record.manifest) {
+            } else if let Some((outcome, gpu)) =
+                unmet(benchmark, &record.manifest).or_else(|| unmet_in_listing(benchmark))
+            {
                 gpu_missing |= gpu;
                 decided_early.benchmark(benchmark, outcome);
             } else if let Some(warning) = devices.unchecked(&benchmark.settings.device.value)
@@ -264,6 +266,14 @@ impl ArmRecorder {
     }
 }
 
+/// A requirement that only the harness itself could check, such as the version of a tracer.
+fn unmet_in_listing(benchmark: &Benchmark) -> Option<(Outcome, bool)> {
+    match &benchmark.harness.as_ref()?.listing {
+        Listing::Unmet { outcome, gpu } => Some((outcome.clone(), *gpu)),
+        _ => None,
+    }
+}
+
 /// The outcome of a benchmark's cases if a requirement is missing, and whether that is a GPU.
 pub(crate) fn unmet(benchmark: &Benchmark, manifest: &Manifest) -> Option<(Outcome, bool)> {
     let missing = requirements::missing(benchmark, manifest);
@@ -282,12 +292,16 @@ pub(crate) fn unmet(benchmark: &Benchmark, manifest: &Manifest) -> Option<(Outco
         parts.join("; ")
     };
     let (cause, advice) = (told(|missing| &missing.what), told(|missing| &missing.next));
-    let outcome = if benchmark.settings.fail_on_missing.value {
+    Some((lacking(benchmark, cause, advice), gpu))
+}
+
+/// The outcome of a benchmark's cases where the machine lacks something.
+pub(crate) fn lacking(benchmark: &Benchmark, cause: String, advice: String) -> Outcome {
+    if benchmark.settings.fail_on_missing.value {
         Outcome::Failed { kind: FailureKind::MissingDependency, cause, advice }
     } else {
         Outcome::Skipped { code: Some(OutcomeCode::MissingRequirement), cause, advice }
-    };
-    Some((outcome, gpu))
+    }
 }
 
 pub(crate) fn slug(name: &str) -> String {

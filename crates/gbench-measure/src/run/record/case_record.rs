@@ -137,6 +137,7 @@ impl CaseRecorder {
             answer: BTreeMap::new(),
             device_code: None,
             device_code_varies: false,
+            part_of_whole: benchmark.is_part(&self.planned.id.params),
             profiles: Vec::new(),
         }
     }

@@ -45,9 +45,12 @@ impl PublishContext {
             Verdict::Regressed => "regression",
             Verdict::Invalid | Verdict::Missing => "failed",
             Verdict::Inconclusive => "inconclusive",
-            Verdict::Broken | Verdict::Improved | Verdict::Mended | Verdict::New | Verdict::Unchanged => {
-                return false;
-            }
+            Verdict::Broken
+            | Verdict::Improved
+            | Verdict::Mended
+            | Verdict::Gone
+            | Verdict::New
+            | Verdict::Unchanged => return false,
         };
         self.fail_on.is_empty() || self.fail_on.iter().any(|word| word == class)
     }

@@ -2,9 +2,9 @@
 //! compiler.
 
 /// A word, a number, or one mark, such as `::`.
-pub(super) type CodeToken<'t> = &'t str;
+pub(crate) type CodeToken<'t> = &'t str;
 
-pub(super) struct CodeText {
+pub(crate) struct CodeText {
     pub code: String,
     /// The first header that a run-time compiler lacks.
     pub host_header: Option<String>,

@@ -74,8 +74,8 @@ pub(crate) fn add(tree: &dyn SourceTree, findings: &mut Findings) {
     }
 }
 
-const PROGRAM: &str = "the file is a program with a `main`. Give the program an entry with `build` and \
-    `command`, or move the kernels to a separate file";
+const PROGRAM: &str = "the file is a program with a `main`. Give the program an entry with `build`, \
+    `command` and `harness = \"kernels\"`, or move the kernels to a separate file";
 
 fn why_host(host: &str) -> String {
     const OF_TYPES: [&str; 6] =

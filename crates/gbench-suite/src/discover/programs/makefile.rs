@@ -10,13 +10,7 @@ const TARGETS: [&str; 2] = ["bench", "benchmark"];
 /// Adds an entry for a target `bench` or `benchmark`. True if the makefile builds the benchmarks here: their sources are then
 /// not compiled one by one.
 pub(crate) fn add(tree: &dyn SourceTree, findings: &mut Findings) -> bool {
-    let Some((file, text)) = FILES.into_iter().find_map(|file| Some((file, tree.text(file)?))) else {
-        return false;
-    };
-    let Some((target, recipe)) = TARGETS.iter().find_map(|target| Some((*target, recipe(&text, target)?)))
-    else {
-        return false;
-    };
+    let Some((file, target, recipe)) = benchmarks(tree) else { return false };
     if findings.claimed.contains(file) {
         return true;
     }
@@ -48,6 +42,29 @@ pub(crate) fn add(tree: &dyn SourceTree, findings: &mut Findings) -> bool {
         });
     }
     true
+}
+
+/// The makefile that has a target for benchmarks, the target, and its recipe.
+fn benchmarks(tree: &dyn SourceTree) -> Option<(&'static str, &'static str, String)> {
+    let (file, text) = FILES.into_iter().find_map(|file| Some((file, tree.text(file)?)))?;
+    TARGETS.into_iter().find_map(|target| Some((file, target, recipe(&text, target)?)))
+}
+
+pub(super) fn has_benchmarks(tree: &dyn SourceTree) -> bool {
+    benchmarks(tree).is_some()
+}
+
+/// The command, in the root of the tree, by which a folder's makefile builds a CUDA program: its rule has that name, or makes
+/// programs of sources. `None`: no makefile is known to build it.
+pub(super) fn builds(tree: &dyn SourceTree, dir: &str, program: &str) -> Option<Vec<String>> {
+    let beside = |file: &str| if dir.is_empty() { file.to_owned() } else { format!("{dir}/{file}") };
+    let text = FILES.into_iter().find_map(|file| tree.text(&beside(file)))?;
+    let has_pattern = text.lines().any(|line| line.replace(' ', "").starts_with("%:%.cu"));
+    if rule(&text, program).is_none() && !has_pattern {
+        return None;
+    }
+    let place = if dir.is_empty() { Vec::new() } else { vec!["-C".to_owned(), dir.to_owned()] };
+    Some(["make".to_owned()].into_iter().chain(place).chain([program.to_owned()]).collect())
 }
 
 fn recipe(text: &str, target: &str) -> Option<String> {

@@ -98,19 +98,19 @@ fn is_deeper_script(tree: &dyn SourceTree, path: &str) -> bool {
     is_named(stem) && !is_helper(stem) && tree.text(path).is_some_and(|text| runs(&text))
 }
 
-fn is_named(stem: &str) -> bool {
+pub(super) fn is_named(stem: &str) -> bool {
     let ends = ["_bench", "-bench", "_benchmark", "-benchmark"];
     stem.starts_with("bench") || ends.iter().any(|end| stem.ends_with(end))
 }
 
-fn is_helper(stem: &str) -> bool {
+pub(super) fn is_helper(stem: &str) -> bool {
     let part_of = |part: &str| NO_BENCHMARKS.contains(&part.to_ascii_lowercase().as_str());
     stem.starts_with(['_', '.']) || stem == "conftest" || stem.split(['_', '-']).any(part_of)
 }
 
 /// The harness with which a Python script calibrates itself, by its own text or those of the modules next to it that it
 /// imports.
-fn calibrates_with(folder: &Path, path: &str, text: &str) -> Option<&'static str> {
+pub(super) fn calibrates_with(folder: &Path, path: &str, text: &str) -> Option<&'static str> {
     let beside = |line: &str| -> Option<String> {
         let mut words = line.split([' ', '.', ',']).filter(|word| !word.is_empty());
         let names = matches!(words.next()?, "import" | "from").then(|| words.next()).flatten()?;
