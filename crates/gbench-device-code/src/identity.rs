@@ -131,7 +131,7 @@ impl<'a> KernelHasher<'a> {
         }
         let bytes = self.elf.sections[section].bytes;
         self.elf.spend(bytes.len() as u64)?;
-        let reads = has_operand_in(bytes, bank);
+        let reads = operands_in(bytes, bank).next().is_some();
         self.readers.borrow_mut().insert((section, bank), reads);
         Ok(reads)
     }
@@ -148,10 +148,10 @@ impl<'a> KernelHasher<'a> {
     }
 }
 
-/// True if an instruction of Volta or later may have an operand in this bank of constants.
-pub(super) fn has_operand_in(instructions: &[u8], bank: u8) -> bool {
-    let mut words = instructions.chunks_exact(INSTRUCTION).filter_map(|instruction| u64_at(instruction, 0));
-    words.any(|low| matches!(low >> 9 & 7, 3 | 5) && low >> 54 & 0x1f == u64::from(bank))
+/// The first words of the instructions of Volta or later that may have an operand in this bank of constants.
+pub(super) fn operands_in(instructions: &[u8], bank: u8) -> impl Iterator<Item = u64> {
+    let words = instructions.chunks_exact(INSTRUCTION).filter_map(|instruction| u64_at(instruction, 0));
+    words.filter(move |low| matches!(low >> 9 & 7, 3 | 5) && low >> 54 & 0x1f == u64::from(bank))
 }
 
 /// `3` is the module's bank 3, `0.kernel` a kernel's bank 0.

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use gbench_model::{
     Better, CODE_FIGURES, CaseId, CaseRecord, FailureKind, Metric, MetricDeclaration, Outcome, OwnFigure,
-    Side, is_counted, is_time,
+    Side, error_of_result, is_counted, is_time,
 };
 
 use super::change::Change;
@@ -116,7 +116,7 @@ impl<'a> RowBuilder<'a, '_> {
         }
         let (verdict, reason, next) = match (pair.base, pair.head) {
             (Some(base), Some(head)) if base.outcome.is_measured() && head.outcome.is_measured() => {
-                let Some(reason) = other_answer(base, head) else {
+                let Some(reason) = other_answer(base, head, self.in_rounds) else {
                     return self.metrics(pair.id, base, head);
                 };
                 (Verdict::Invalid, reason, Some(Advice::CorrectAnswer {}))
@@ -206,7 +206,8 @@ impl<'a> RowBuilder<'a, '_> {
     /// decision made meanwhile may change because it failed.
     fn prior_only(&mut self, pair: &PairedCase<'a>) {
         let (Some(base), Some(head)) = (pair.base, pair.head) else { return };
-        if base.outcome.is_measured() && head.outcome.is_measured() && other_answer(base, head).is_none() {
+        let both = base.outcome.is_measured() && head.outcome.is_measured();
+        if both && other_answer(base, head, self.in_rounds).is_none() {
             return;
         }
         for metric in &head.metrics {
@@ -438,13 +439,23 @@ fn no_time(unit: &str) -> impl Fn((Side, &MeasuredSide)) -> Option<(Side, f64)> 
     }
 }
 
-/// The first output that head computes otherwise than base. An output that the processes of one side compute differently shows nothing.
-fn other_answer(base: &CaseRecord, head: &CaseRecord) -> Option<Reason> {
-    base.answer.iter().find_map(|(output, values)| {
-        let of_head = head.answer.get(output).filter(|of_head| !of_head.varies && !values.varies)?;
-        let difference = values.difference(of_head)?;
-        let difference = Some(difference).filter(|difference| difference.is_finite());
-        Some(Reason::AnswerDiffers { output: output.clone(), difference })
+/// The first output that head computes otherwise than base. An output that base's processes compute differently shows nothing,
+/// and neither do others if a check of base's suite decides. `in_rounds`: one version of the gate measured both sides.
+fn other_answer(base: &CaseRecord, head: &CaseRecord, in_rounds: bool) -> Option<Reason> {
+    if base.metrics.iter().any(|metric| error_of_result(&metric.name).is_some()) {
+        return None;
+    }
+    base.answer.iter().filter(|(_, values)| !values.varies).find_map(|(output, values)| {
+        let output = output.clone();
+        match head.answer.get(&output) {
+            None => in_rounds.then_some(Reason::AnswerMissing { output }),
+            Some(of_head) if of_head.varies => Some(Reason::AnswerVaries { output }),
+            Some(of_head) => {
+                let difference = values.difference(of_head)?;
+                let difference = Some(difference).filter(|difference| difference.is_finite());
+                Some(Reason::AnswerDiffers { output, difference })
+            }
+        }
     })
 }
 

@@ -196,7 +196,7 @@ pub enum Advice {
     MeasureAlike {},
     /// Correct head, or let a check decide.
     #[display(
-        "correct head; if its answer is right, too, let a check decide: `reference` in head's suite file, or the event `validation`"
+        "correct head; if its answer is right, too, add a check to base first, which then decides: `reference` in the suite file, or the event `validation`"
     )]
     CorrectAnswer {},
     /// Select the case on both sides, or save a baseline without it.

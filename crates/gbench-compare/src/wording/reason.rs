@@ -460,6 +460,14 @@ pub enum Reason {
         /// The largest difference of a value, as a share of the largest absolute value; absent: a number on one side only.
         difference: Option<f64>,
     },
+    /// Head's processes compute different values from the same inputs, and base's do not.
+    #[display(
+        "head's processes compute different values from the same inputs (`{output}`), and base's do not"
+    )]
+    AnswerVaries { output: String },
+    /// Base reports an output, and head does not.
+    #[display("base reports what it computes (`{output}`), and head does not")]
+    AnswerMissing { output: String },
     /// A time that is zero or less.
     #[display("{} took {value} {unit}, and nothing takes no time", side.into_str())]
     TakesNoTime { side: Side, value: f64, unit: String },

@@ -42,7 +42,7 @@ pub enum CudaError {
     #[error("`data.{name}` has {given} bytes, and the variable has {takes}: correct its type and `length`")]
     VariableSize { name: String, given: usize, takes: usize },
     #[error(
-        "`{kernel}` may read {}, which nothing sets, so that all of it is zero: give it values by `data = {{ NAME = {{ input = \"f32\", length = N }} }}`, or by an initialiser in the source",
+        "`{kernel}` reads {}, which nothing sets, so that all of it is zero: give it values by `data = {{ NAME = {{ input = \"f32\", length = N }} }}`, with `fill = \"zero\"` if zeros are meant",
         names.join(", ")
     )]
     UnsetConstants { kernel: String, names: Vec<String> },

@@ -131,29 +131,41 @@ impl HostBuffer {
         }
     }
 
-    /// The content as `answer` events send it: elements at equal distances, then mean and root mean square of
-    /// parts, which leave no element out; with the tolerance that rounding and another order of additions need.
-    pub(super) fn figures(&self) -> (Vec<Option<f64>>, f64) {
+    /// The content as `answer` events send it, each with its tolerance: elements; means and root mean squares of parts, which leave
+    /// no element out; and how many elements of each part are not finite. Empty for an empty buffer.
+    ///
+    /// Rounding and another order of additions move an element by some units of its last place, and a mean over many by much
+    /// less, unless the precision of the whole computation changes.
+    pub(super) fn figures(&self) -> Vec<(&'static str, Vec<Option<f64>>, f64)> {
         const PARTS: usize = 32;
+        // Elements at different places of their parts: tiles have round sizes.
+        const STEP: usize = 7919;
         let (length, parts) = (self.len(), self.len().min(PARTS));
-        let range = |part: usize| part * length / parts..(part + 1) * length / parts;
-        let mean = |part: usize, power: fn(f64) -> f64| {
-            let range = range(part);
-            let count = range.len() as f64;
-            range.map(|at| power(self.get(at))).sum::<f64>() / count
+        if parts == 0 {
+            return Vec::new();
+        }
+        let (mut elements, mut means, mut squares, mut missing) =
+            (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        for part in 0..parts {
+            let range = part * length / parts..(part + 1) * length / parts;
+            let element = self.get(range.start + part * STEP % range.len());
+            elements.push(Some(element).filter(|element| element.is_finite()));
+            let numbers = || range.clone().map(|at| self.get(at)).filter(|value| value.is_finite());
+            let count = numbers().count();
+            let of_all = |sum: f64| Some(sum / count as f64).filter(|mean| mean.is_finite());
+            means.push(of_all(numbers().sum()));
+            squares.push(of_all(numbers().map(|value| value * value).sum()).map(f64::sqrt));
+            missing.push(Some((range.len() - count) as f64));
+        }
+        let (of_element, of_mean) = match self.dtype {
+            DType::F64 => (1e-9, 1e-10),
+            DType::F32 => (1e-3, 2e-4),
+            DType::F16 => (1e-2, 2e-3),
+            DType::Bf16 => (5e-2, 8e-3),
+            _ => (0.0, 0.0),
         };
-        let elements = (0..parts).map(|part| self.get(range(part).start));
-        let means = (0..parts).map(|part| mean(part, |value| value));
-        let squares = (0..parts).map(|part| mean(part, |value| value * value).sqrt());
-        let values = elements.chain(means).chain(squares);
-        let tolerance = match self.dtype {
-            DType::F64 => 1e-9,
-            DType::F32 => 1e-3,
-            DType::F16 => 1e-2,
-            DType::Bf16 => 5e-2,
-            _ => 0.0,
-        };
-        (values.map(|value| Some(value).filter(|value| value.is_finite())).collect(), tolerance)
+        means.append(&mut squares);
+        vec![("", elements, of_element), (", in parts", means, of_mean), (", not finite", missing, 0.0)]
     }
 
     /// True if an element still has the value that outputs are overwritten with.
@@ -212,6 +224,47 @@ mod tests {
         let long = filled(DType::F16, PERIOD as u64 * 2 + 5, Fill::Uniform { low: 0.0, high: 1.0 });
         assert!((0..5).all(|at| long.get(at) == long.get(at + 2 * PERIOD)));
         assert!((0..100).any(|at| long.get(at) != long.get(at + (1 << 20))));
+    }
+
+    #[test]
+    fn figures_show_wrong_tiles_and_missing_numbers_and_no_rounding() {
+        use gbench_model::AnswerValues;
+        let differs = |one: &HostBuffer, other: &HostBuffer| {
+            let of = |buffer: &HostBuffer| {
+                let figures = buffer.figures().into_iter();
+                figures
+                    .map(|(_, values, tolerance)| AnswerValues { values, tolerance, varies: false })
+                    .collect()
+            };
+            let (one, other): (Vec<AnswerValues>, Vec<AnswerValues>) = (of(one), of(other));
+            one.iter().zip(&other).any(|(one, other)| one.difference(other).is_some())
+        };
+        for dtype in [DType::F64, DType::F32, DType::F16, DType::Bf16] {
+            let right = filled(dtype, 1 << 17, Fill::Uniform { low: -1.0, high: 1.0 });
+            let changed = |change: fn(usize, f64) -> f64| {
+                let mut buffer = right.clone();
+                (0..right.len()).for_each(|at| buffer.set(at, change(at, right.get(at))));
+                buffer
+            };
+            // A unit in the last place, up and down by turns.
+            let mut rounded = right.clone();
+            for at in 0..right.len() {
+                let unit = right.get(at) * 2e-3 * if dtype == DType::F64 { 1e-10 } else { 1e-4 };
+                rounded.set(at, right.get(at) + if at % 2 == 0 { unit } else { -unit });
+            }
+            assert!(!differs(&right, &rounded), "{dtype:?}");
+            let wrong: [fn(usize, f64) -> f64; 4] = [
+                |at, value| if at % 256 >= 224 { 0.0 } else { value },
+                |at, value| if at % 16 == 15 { 0.0 } else { value },
+                |at, value| if at == 77 { f64::NAN } else { value },
+                |_, value| -value,
+            ];
+            for (at, wrong) in wrong.into_iter().enumerate() {
+                assert!(differs(&right, &changed(wrong)), "{dtype:?} {at}");
+            }
+        }
+        assert!(filled(DType::F32, 3, Fill::Index).figures().iter().all(|(_, values, _)| values.len() <= 6));
+        assert!(HostBuffer::new(DType::F32, Vec::new()).figures().is_empty());
     }
 
     #[test]

@@ -99,7 +99,7 @@ fn check_shared(gpu: &CudaDevice, code: Option<&DeviceCode>, asked: u32) -> Resu
     Ok(())
 }
 
-/// Errors: the kernel may read constants that nothing sets.
+/// Errors: the kernel reads constants that nothing sets.
 fn check_constants(compiled: &Compiled, kernel: &Kernel) -> Result<(), CudaError> {
     let lowered = |name: &str| compiled.about.names.get(name).cloned();
     let entry = lowered(&kernel.entry).unwrap_or_else(|| kernel.entry.clone());
@@ -164,16 +164,17 @@ impl Slots {
         })
     }
 
-    /// Fills all buffers again, and poisons those that the kernel only writes.
+    /// Fills all buffers again; those that the kernel only writes with this byte.
     fn prepare(
         &self,
         gpu: &CudaDevice,
         arguments: &[KernelArgument],
         inputs: &[HostBuffer],
+        of_outputs: u8,
     ) -> Result<(), CudaError> {
         for ((buffer, access), input) in self.buffers().zip(accesses(arguments)).zip(inputs) {
             match access {
-                Access::Output => gpu.set(buffer, POISON)?,
+                Access::Output => gpu.set(buffer, of_outputs)?,
                 Access::Input | Access::InputOutput => buffer.write(input.bytes())?,
             }
         }
@@ -227,8 +228,15 @@ pub(super) fn filled(arguments: &[KernelArgument], seed: u64) -> Result<Vec<Host
 
 /// Checks a kernel's answer, given all buffers before and after a launch, and the loaded kernel with its buffers, for checks
 /// that launch another kernel on the same data.
-pub(super) type Check<'a> =
-    &'a dyn Fn(&Loaded, &[HostBuffer], &[HostBuffer]) -> Result<Option<Accuracy>, MicroError>;
+pub(super) type Check<'a> = &'a dyn Fn(&Loaded, &[HostBuffer], &[HostBuffer]) -> Result<Accuracy, MicroError>;
+
+/// How the answer of a kernel is verified.
+pub(super) struct Verified<'a> {
+    pub inputs: Inputs<'a>,
+    pub check: Option<Check<'a>>,
+    /// The answer is sent, so that base and head can be compared by it.
+    pub sends_answer: bool,
+}
 
 impl Loaded {
     /// Queues one call. `parameters`: those of the slots.
@@ -272,7 +280,7 @@ impl Loaded {
         };
         let other = function(module, compiled, entry, launch.shared_bytes)?;
         let slots = Slots::new(&self.gpu, &self.arguments, inputs)?;
-        slots.prepare(&self.gpu, &self.arguments, inputs)?;
+        slots.prepare(&self.gpu, &self.arguments, inputs, POISON)?;
         self.gpu.launch(&other, launch, &slots.parameters())?;
         Ok(slots.read(&self.arguments)?)
     }
@@ -283,7 +291,7 @@ impl Loaded {
         request: &Request,
         channel: &mut Channel,
         look: OpenLook,
-        (work, inputs, check): (&KernelWork, Inputs, Check),
+        (work, verified): (&KernelWork, &Verified),
     ) -> Result<(), MicroError> {
         let gpu = &self.gpu;
         let facts = gpu.facts().clone();
@@ -298,7 +306,7 @@ impl Loaded {
             return Err(CudaError::NoRoom { needed: bytes, free }.into());
         }
         let bytes = bytes as usize;
-        let first = inputs(&self.arguments, request.seed)?;
+        let first = (verified.inputs)(&self.arguments, request.seed)?;
         let mut sets = vec![Slots::new(gpu, &self.arguments, &first)?];
         let launch = |set: &Slots| self.call(set, &set.parameters());
         if request.profiled {
@@ -358,8 +366,13 @@ impl Loaded {
         let mut beyond = sets.iter().map(Slots::written_beyond).collect::<Result<Vec<_>, _>>()?;
         sets.truncate(1);
         // Other numbers than in the measurement, so that a kept answer is wrong.
-        let fresh = inputs(&self.arguments, request.seed.wrapping_add(1))?;
-        sets[0].prepare(gpu, &self.arguments, &fresh)?;
+        let fresh = (verified.inputs)(&self.arguments, request.seed.wrapping_add(1))?;
+        if verified.sends_answer {
+            sets[0].prepare(gpu, &self.arguments, &fresh, 0)?;
+            launch(&sets[0])?;
+            self.send_answer(channel, &sets[0].read(&self.arguments)?)?;
+        }
+        sets[0].prepare(gpu, &self.arguments, &fresh, POISON)?;
         launch(&sets[0])?;
         let outputs = sets[0].read(&self.arguments)?;
         beyond.push(sets[0].written_beyond()?);
@@ -370,46 +383,33 @@ impl Loaded {
         }
         // A check may take as much memory for another kernel.
         drop(sets);
-        match check(self, &fresh, &outputs)? {
-            Some(accuracy) => {
-                let errors = BTreeMap::from([("max_abs_error".to_owned(), finite(accuracy.max_abs_error))]);
-                let passed = accuracy.worst <= 1.0;
-                let message = (!passed).then(|| {
-                    if accuracy.worst.is_nan() {
-                        "the answer is not a number in some element, or was never written".to_owned()
-                    } else {
-                        let Accuracy { max_abs_error, worst } = accuracy;
-                        format!("the answer is off by {max_abs_error:.3e}, {worst:.3} times what is allowed")
-                    }
-                });
-                channel.send(&Event::Validation { passed, message, errors })
+        let Some(check) = verified.check else { return channel.notes([("answer_checked", json!(false))]) };
+        let accuracy = check(self, &fresh, &outputs)?;
+        let errors = BTreeMap::from([("max_abs_error".to_owned(), finite(accuracy.max_abs_error))]);
+        let passed = accuracy.worst <= 1.0;
+        let message = (!passed).then(|| {
+            if accuracy.worst.is_nan() {
+                "the answer is not a number in some element, or was never written".to_owned()
+            } else {
+                let Accuracy { max_abs_error, worst } = accuracy;
+                format!("the answer is off by {max_abs_error:.3e}, {worst:.3} times what is allowed")
             }
-            None => {
-                channel.notes([("answer_checked", json!(false))])?;
-                for (at, output) in self.written(&outputs) {
-                    let (values, tolerance) = output.figures();
-                    channel.send(&Event::Answer {
-                        output: format!("argument {at}"),
-                        values,
-                        tolerance: Some(tolerance),
-                    })?;
-                }
-                Ok(())
-            }
-        }
+        });
+        channel.send(&Event::Validation { passed, message, errors })
     }
 
-    /// The buffers that the kernel writes, each with the place of its argument, from 1.
-    fn written<'b>(&self, buffers: &'b [HostBuffer]) -> Vec<(usize, &'b HostBuffer)> {
-        let of_buffers = self.arguments.iter().enumerate().filter_map(|(at, argument)| match argument {
-            KernelArgument::Buffer { access, .. } => Some((at + 1, *access)),
-            KernelArgument::Scalar { .. } => None,
-        });
-        let with_access = of_buffers.zip(buffers);
-        with_access
-            .filter(|((_, access), _)| *access != Access::Input)
-            .map(|((at, _), it)| (at, it))
-            .collect()
+    /// Sends what represents the buffers that the kernel writes, counted from 1: the place of an argument changes with the
+    /// others.
+    fn send_answer(&self, channel: &mut Channel, buffers: &[HostBuffer]) -> Result<(), MicroError> {
+        let written =
+            buffers.iter().zip(accesses(&self.arguments)).filter(|(_, access)| *access != Access::Input);
+        for (number, (buffer, _)) in (1..).zip(written) {
+            for (what, values, tolerance) in buffer.figures() {
+                let output = format!("output {number}{what}");
+                channel.send(&Event::Answer { output, values, tolerance: Some(tolerance) })?;
+            }
+        }
+        Ok(())
     }
 
     /// Bytes of the buffers with such an access; as a number, it may exceed all memory.

@@ -9,7 +9,7 @@ use super::compiler::{KernelSource, variable};
 use super::device::CudaDevice;
 use super::floor::KernelWork;
 use super::host_buffer::HostBuffer;
-use super::kernel::{Kernel, Loaded, filled, load};
+use super::kernel::{Check, Kernel, Loaded, Verified, filled, load};
 use super::measuring::METRICS;
 use crate::channel::Channel;
 use crate::spec::{Defaults, MicroError};
@@ -66,12 +66,15 @@ fn run(request: &Request, channel: &mut Channel, look: OpenLook) -> Result<(), M
             loaded.set_variable(name, &kernel.source.name, &buffer)?;
         }
     }
-    let check = |loaded: &Loaded, inputs: &[HostBuffer], outputs: &[HostBuffer]| {
-        let Some(reference) = &call.reference else { return Ok(None) };
-        let expected = loaded.run_other(&reference.entry, &reference.launch, inputs)?;
-        Ok(Some(accuracy(reference, &call.arguments, &expected, outputs)))
-    };
-    loaded.measure(request, channel, look, (&kernel.work, &filled, &check))
+    let by_reference = call.reference.as_ref().map(|reference| {
+        |loaded: &Loaded, inputs: &[HostBuffer], outputs: &[HostBuffer]| {
+            let expected = loaded.run_other(&reference.entry, &reference.launch, inputs)?;
+            Ok(accuracy(reference, &call.arguments, &expected, outputs))
+        }
+    });
+    let check = by_reference.as_ref().map(|check| check as Check);
+    let verified = Verified { inputs: &filled, check, sends_answer: true };
+    loaded.measure(request, channel, look, (&kernel.work, &verified))
 }
 
 fn call() -> Result<KernelCall, MicroError> {
