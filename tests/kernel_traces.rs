@@ -193,7 +193,8 @@ fn q5b_a_renamed_kernel_is_gone_and_new() {
 #[test]
 fn q5b_a_kernel_that_a_process_of_head_does_not_launch_is_gone_and_the_others_go_on() {
     let some = EIGHT.replace("8000 6 128 256 norm", "exit-if-odd\n8000 6 128 256 norm");
-    let (ran, repository) = compare(&EIGHT.replace("700 1", "0 0"), &some.replace("700 1", "0 0"), "", "well");
+    let (ran, repository) =
+        compare(&EIGHT.replace("700 1", "0 0"), &some.replace("700 1", "0 0"), "", "well");
     let found = by_verdict(&repository.verdict());
     ran.says("1 is gone");
     assert_eq!(found[&Verdict::Gone], ["norm 128 "], "{found:#?}");
