@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::names::short;
-use super::trace::{GpuTrace, KernelLaunch, WorkKind};
+use super::trace::{GpuTrace, TracedLaunch, WorkKind};
 use crate::adapters::interface::case::{shown, word};
 use crate::adapters::interface::prelude::*;
 
@@ -12,7 +12,7 @@ pub(super) const WHOLE: &str = "whole program";
 
 /// Errors: no kernel.
 pub(super) fn readings(trace: &GpuTrace) -> Result<Vec<Reading>, ReadError> {
-    let mut times: BTreeMap<&KernelLaunch, Vec<f64>> = BTreeMap::new();
+    let mut times: BTreeMap<&TracedLaunch, Vec<f64>> = BTreeMap::new();
     let mut order = Vec::new();
     for (launch, time) in trace.launches() {
         if !times.contains_key(launch) {
@@ -24,7 +24,7 @@ pub(super) fn readings(trace: &GpuTrace) -> Result<Vec<Reading>, ReadError> {
         return Err(ReadError::new(Place::HarnessOutput, "the program launched no kernel on a GPU"));
     }
     let mut named: HashMap<(String, [u64; 3], [u64; 3]), usize> = HashMap::new();
-    let key = |launch: &KernelLaunch| (short(&launch.name), launch.grid, launch.block);
+    let key = |launch: &TracedLaunch| (short(&launch.name), launch.grid, launch.block);
     for launch in &order {
         *named.entry(key(launch)).or_default() += 1;
     }
@@ -42,7 +42,7 @@ pub(super) fn readings(trace: &GpuTrace) -> Result<Vec<Reading>, ReadError> {
     Ok(readings)
 }
 
-fn kernel(launch: &KernelLaunch, case: String, times: &[f64]) -> Reading {
+fn kernel(launch: &TracedLaunch, case: String, times: &[f64]) -> Reading {
     let axes = [("grid", axes(launch.grid)), ("block", axes(launch.block))];
     let params: Params = axes.iter().map(|(name, axes)| ((*name).to_owned(), int_or_text(axes))).collect();
     let native = format!("{} [grid={}, block={}]", launch.name.trim(), axes[0].1, axes[1].1);

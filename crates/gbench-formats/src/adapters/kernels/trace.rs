@@ -13,13 +13,13 @@ const END: &str = "# end of trace";
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct GpuTrace {
     /// In the order of their starts.
-    pub work: Vec<GpuWork>,
+    pub work: Vec<TracedWork>,
     /// As the tracer names itself.
     pub tracer: String,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct GpuWork {
+pub(super) struct TracedWork {
     /// Nanoseconds on the tracer's clock.
     pub start: i64,
     /// Nanoseconds.
@@ -29,7 +29,7 @@ pub(super) struct GpuWork {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum WorkKind {
-    Kernel(KernelLaunch),
+    Kernel(TracedLaunch),
     /// A copy or a fill; `megabytes` if the tracer prints them.
     Transfer {
         name: String,
@@ -38,7 +38,7 @@ pub(super) enum WorkKind {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct KernelLaunch {
+pub(super) struct TracedLaunch {
     pub name: String,
     /// In blocks.
     pub grid: [u64; 3],
@@ -48,7 +48,7 @@ pub(super) struct KernelLaunch {
 
 impl GpuTrace {
     /// Each launch with its nanoseconds.
-    pub(super) fn launches(&self) -> impl Iterator<Item = (&KernelLaunch, i64)> {
+    pub(super) fn launches(&self) -> impl Iterator<Item = (&TracedLaunch, i64)> {
         self.work.iter().filter_map(|work| match &work.kind {
             WorkKind::Kernel(launch) => Some((launch, work.duration)),
             WorkKind::Transfer { .. } => None,
@@ -194,7 +194,7 @@ impl<'f> TraceTable<'f> {
         is_time.then_some(nanoseconds).ok_or_else(|| self.wrong(row.line, format!("`{text}` is not a time")))
     }
 
-    fn of_nsys(&self, row: &TraceRow) -> Result<GpuWork, ReadError> {
+    fn of_nsys(&self, row: &TraceRow) -> Result<TracedWork, ReadError> {
         let name = self.text(row, "Name")?.to_owned();
         let kind = if name.starts_with('[') {
             let unit = self.column("Bytes").map_or("", |(_, unit)| unit);
@@ -206,13 +206,13 @@ impl<'f> TraceTable<'f> {
             WorkKind::Transfer { name, megabytes }
         } else {
             let grid = self.axes(row, ["GrdX", "GrdY", "GrdZ"])?;
-            WorkKind::Kernel(KernelLaunch { name, grid, block: self.axes(row, ["BlkX", "BlkY", "BlkZ"])? })
+            WorkKind::Kernel(TracedLaunch { name, grid, block: self.axes(row, ["BlkX", "BlkY", "BlkZ"])? })
         };
-        Ok(GpuWork { start: self.time(row, "Start")?, duration: self.time(row, "Duration")?, kind })
+        Ok(TracedWork { start: self.time(row, "Start")?, duration: self.time(row, "Duration")?, kind })
     }
 
     /// A grid is counted in threads.
-    fn of_rocprof(&self, row: &TraceRow) -> Result<GpuWork, ReadError> {
+    fn of_rocprof(&self, row: &TraceRow) -> Result<TracedWork, ReadError> {
         let [start, end] = ["Start_Timestamp", "End_Timestamp"].map(|name| self.time(row, name));
         let (start, end) = (start?, end?);
         let kind = if self.column("Direction").is_some() {
@@ -224,11 +224,11 @@ impl<'f> TraceTable<'f> {
             let block = self.axes(row, block.each_ref().map(String::as_str))?;
             let threads = self.axes(row, threads.each_ref().map(String::as_str))?;
             let grid = [0, 1, 2].map(|axis| threads[axis].div_ceil(block[axis].max(1)));
-            WorkKind::Kernel(KernelLaunch { name: self.text(row, "Kernel_Name")?.to_owned(), grid, block })
+            WorkKind::Kernel(TracedLaunch { name: self.text(row, "Kernel_Name")?.to_owned(), grid, block })
         };
         if end < start {
             return Err(self.wrong(row.line, "it ends before it starts"));
         }
-        Ok(GpuWork { start, duration: end - start, kind })
+        Ok(TracedWork { start, duration: end - start, kind })
     }
 }
