@@ -43,7 +43,8 @@ fn a_kernel_of_one_axis_is_written_so_that_it_can_be_measured_without_an_edit() 
     let folder = folder(&FOLDER);
     ran(folder.path(), "init")
         .exits(0)
-        .says("with 2 benchmarks:")
+        .says("with 3 benchmarks:")
+        .says("/program (kernels)")
         .says("/saxpy (CUDA kernel)")
         .says("/transpose (CUDA kernel)")
         .says("the kernel `ops::blur` of kernels/tiles.cuh is not proposed: it is a template")
@@ -52,12 +53,11 @@ fn a_kernel_of_one_axis_is_written_so_that_it_can_be_measured_without_an_edit() 
         )
         .says("the kernel `ops::move` of kernels/tiles.cuh is not proposed: it takes a `Particle` by value")
         .says("such as `entry = \"ops::blur<float>\"`")
-        .says("1 kernel of kernels/host.cu is not proposed (`scale`): it includes <vector>")
-        .says("1 kernel of kernels/program.cu is not proposed (`k`): the file is a program with a `main`");
+        .says("1 kernel of kernels/host.cu is not proposed (`scale`): it includes <vector>");
     let suite = loaded(folder.path());
     let random = Fill::Uniform { low: -1.0, high: 1.0 };
     let buffer = |dtype, length, access| KernelArgument::Buffer { dtype, length, access, fill: random };
-    let saxpy = call(&suite, 0);
+    let saxpy = call(&suite, 1);
     assert_eq!(saxpy.file, folder.path().canonicalize().unwrap().join("kernels/saxpy.cu"));
     assert_eq!((saxpy.entry.as_str(), saxpy.flush_l2), ("saxpy", true));
     assert_eq!(saxpy.launch, KernelLaunch { grid: [4096, 1, 1], block: [256, 1, 1], shared_bytes: 0 });
@@ -71,7 +71,7 @@ fn a_kernel_of_one_axis_is_written_so_that_it_can_be_measured_without_an_edit() 
             KernelArgument::Scalar { dtype: DType::I32, value: n as f64 },
         ]
     );
-    let transpose = call(&suite, 1);
+    let transpose = call(&suite, 2);
     assert_eq!(transpose.entry, "ops::transpose");
     assert_eq!(transpose.launch, KernelLaunch { grid: [64, 64, 1], block: [16, 16, 1], shared_bytes: 512 });
     assert_eq!(transpose.arguments[1], buffer(DType::F16, 2 * n, Access::Input));
@@ -93,7 +93,7 @@ fn list_describe_and_a_dry_run_show_the_file_the_kernel_and_its_launch() {
         .exits(0)
         .says("saxpy of kernels/saxpy.cu, grid (n + 255) // 256, block 256")
         .says("/transpose[n=1024]")
-        .says("2 benchmarks, 2 cases");
+        .says("3 benchmarks, 2 cases");
     ran(folder.path(), "describe saxpy")
         .exits(0)
         .says("kernel saxpy")
@@ -128,7 +128,7 @@ fn discovery_has_the_kernels_in_its_document() {
     let complaints: Vec<String> =
         jsonschema::validator_for(&schema).unwrap().iter_errors(&document).map(|it| it.to_string()).collect();
     assert!(complaints.is_empty(), "{complaints:?}");
-    let found = &document["benchmarks"][0];
+    let found = &document["benchmarks"][1];
     assert_eq!(
         found["cuda"],
         serde_json::json!({

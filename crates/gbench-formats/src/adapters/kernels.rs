@@ -16,15 +16,6 @@ use super::interface::prelude::*;
 
 pub(crate) struct Kernels;
 
-/// The case that stands for all kernels of a process.
-const WHOLE: &str = "whole program";
-
-/// The table of Nsight Systems, whose report has a name since 2023 and another one before.
-const TRACE: &str = "trace.csv";
-
-/// The line that the script adds to a table that the tracer has completed.
-const END: &str = "# end of trace";
-
 /// Exists once the tracer has started the program.
 const STARTED: &str = "started";
 
@@ -37,8 +28,8 @@ const STATS: &str = "stats.err";
 /// Traces a program by the tracer that the gate has found.
 const SCRIPT: &str = include_str!("kernels/trace.sh");
 
-const INSTALL: &str = "read its messages in the run's logs; install Nsight Systems 2021.4 or later as a whole, or name its program by \
-                       GBENCH_NSYS";
+const INSTALL: &str = "read its messages in the run's logs; install Nsight Systems 2021.4 or later as a whole, or name its \
+                       program by GBENCH_NSYS";
 
 impl Adapter for Kernels {
     fn about(&self) -> About {
@@ -48,7 +39,7 @@ impl Adapter for Kernels {
             language: Language::Cuda,
             tried: &["2022.4.2", "2023.4.4"],
             example: &["./program"],
-            whole: Some(WHOLE),
+            whole: Some(report::WHOLE),
             ..About::PLAIN
         }
     }

@@ -7,12 +7,11 @@ use std::path::PathBuf;
 use super::container::Container;
 use super::cuda::CudaEntry;
 use super::extraction::{Extract, MetricRule};
-use super::harness::HarnessEntry;
+use super::harness::{CASE, HarnessEntry};
 use super::launch::{Action, Build, Requires};
 use super::python::{PythonEntry, PythonSource, SideTree};
 use super::source_pairs::SourcePairs;
 use super::work::Work;
-use crate::cases::listed_cases::CASE;
 use gbench_model::{BenchmarkId, Component, KernelCall, Kind, Params, Settings, Timing};
 
 #[derive(Clone, Debug, PartialEq)]

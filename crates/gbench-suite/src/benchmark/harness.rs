@@ -10,6 +10,9 @@ use gbench_model::{Outcome, Params};
 
 pub(crate) const AUTO: &str = "auto";
 
+/// The parameter with the harness's name of a case.
+pub(crate) const CASE: &str = "case";
+
 /// The suite file's `harness`, and the listed cases.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HarnessEntry {

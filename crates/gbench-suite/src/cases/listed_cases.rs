@@ -5,11 +5,9 @@ use std::collections::{BTreeMap, HashSet};
 use globset::{GlobBuilder, GlobMatcher};
 
 use crate::benchmark::definition::Benchmark;
-use crate::benchmark::harness::{FailedBuild, Listing};
+use crate::benchmark::harness::{CASE, FailedBuild, Listing};
 use gbench_formats::adapters::CaseName;
 use gbench_model::{Isolation, ParamValue, Thermal};
-
-pub(crate) const CASE: &str = "case";
 
 /// `*` also matches `/`: names of cases are not paths.
 pub(crate) fn matcher(pattern: &str) -> Result<GlobMatcher, globset::Error> {

@@ -1,7 +1,7 @@
 //! The programs of source pairs: their cases, and the commands that build and start them. Does not run a compiler.
 
-use super::listed_cases::CASE;
 use crate::benchmark::definition::Benchmark;
+use crate::benchmark::harness::CASE;
 use crate::benchmark::launch::{Action, Build};
 use crate::benchmark::source_pairs::{FOLDER, PARTS, PROGRAM, SOURCE};
 use crate::benchmark::template::substitute;

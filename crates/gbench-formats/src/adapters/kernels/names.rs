@@ -33,7 +33,7 @@ pattern!(LIBRARY, r"__[0-9][0-9x]*_(?:cublas|cublasLt|cudnn)$");
 pub(super) fn short(full: &str) -> String {
     let name = CLONE.replace(full.trim(), "");
     let name = ANONYMOUS.replace_all(&name, "");
-    let Some(parts) = Parts::of(&name) else { return name.into_owned() };
+    let Some(parts) = NameParts::of(&name) else { return name.into_owned() };
     if parts.arguments.is_empty() {
         let plain = LIBRARY.replace(parts.name, "");
         let plain = CHECKSUM.replace(&plain, "");
@@ -51,13 +51,13 @@ pub(super) fn short(full: &str) -> String {
 }
 
 /// The last component of a demangled name.
-struct Parts<'n> {
+struct NameParts<'n> {
     name: &'n str,
     /// With their angle brackets; empty: none.
     arguments: &'n str,
 }
 
-impl<'n> Parts<'n> {
+impl<'n> NameParts<'n> {
     /// `None`: its brackets do not pair.
     fn of(text: &'n str) -> Option<Self> {
         let (mut open, mut start, mut arguments, mut end) = (Vec::new(), 0, None, text.len());

@@ -2,15 +2,17 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::WHOLE;
 use super::names::short;
-use super::trace::{Kind, Launch, Trace};
+use super::trace::{GpuTrace, TracedLaunch, WorkKind};
 use crate::adapters::interface::case::{shown, word};
 use crate::adapters::interface::prelude::*;
 
+/// The case that stands for all kernels of a process.
+pub(super) const WHOLE: &str = "whole program";
+
 /// Errors: no kernel.
-pub(super) fn readings(trace: &Trace) -> Result<Vec<Reading>, ReadError> {
-    let mut times: BTreeMap<&Launch, Vec<f64>> = BTreeMap::new();
+pub(super) fn readings(trace: &GpuTrace) -> Result<Vec<Reading>, ReadError> {
+    let mut times: BTreeMap<&TracedLaunch, Vec<f64>> = BTreeMap::new();
     let mut order = Vec::new();
     for (launch, time) in trace.launches() {
         if !times.contains_key(launch) {
@@ -22,7 +24,7 @@ pub(super) fn readings(trace: &Trace) -> Result<Vec<Reading>, ReadError> {
         return Err(ReadError::new(Place::HarnessOutput, "the program launched no kernel on a GPU"));
     }
     let mut named: HashMap<(String, [u64; 3], [u64; 3]), usize> = HashMap::new();
-    let key = |launch: &Launch| (short(&launch.name), launch.grid, launch.block);
+    let key = |launch: &TracedLaunch| (short(&launch.name), launch.grid, launch.block);
     for launch in &order {
         *named.entry(key(launch)).or_default() += 1;
     }
@@ -40,7 +42,7 @@ pub(super) fn readings(trace: &Trace) -> Result<Vec<Reading>, ReadError> {
     Ok(readings)
 }
 
-fn kernel(launch: &Launch, case: String, times: &[f64]) -> Reading {
+fn kernel(launch: &TracedLaunch, case: String, times: &[f64]) -> Reading {
     let axes = [("grid", axes(launch.grid)), ("block", axes(launch.block))];
     let params: Params = axes.iter().map(|(name, axes)| ((*name).to_owned(), int_or_text(axes))).collect();
     let native = format!("{} [grid={}, block={}]", launch.name.trim(), axes[0].1, axes[1].1);
@@ -58,7 +60,7 @@ fn axes(axes: [u64; 3]) -> String {
     axes[..used.max(1)].iter().map(u64::to_string).collect::<Vec<_>>().join("x")
 }
 
-fn whole(trace: &Trace) -> Reading {
+fn whole(trace: &GpuTrace) -> Reading {
     let mut reading = Reading::new(CaseName::plain(WHOLE));
     let start = trace.work.first().map_or(0, |work| work.start);
     let (mut end, mut busy) = (start, 0);
@@ -72,7 +74,7 @@ fn whole(trace: &Trace) -> Reading {
     shown(&mut reading, "launches", "count", trace.launches().count() as f64);
     let mut transfers: BTreeMap<String, (i64, Option<f64>)> = BTreeMap::new();
     for work in &trace.work {
-        if let Kind::Transfer { name, megabytes } = &work.kind {
+        if let WorkKind::Transfer { name, megabytes } = &work.kind {
             let (time, sum) = transfers.entry(direction(name)).or_insert((0, megabytes.map(|_| 0.0)));
             *time += work.duration;
             *sum = sum.zip(*megabytes).map(|(sum, megabytes)| sum + megabytes);

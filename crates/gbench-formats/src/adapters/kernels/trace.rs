@@ -1,30 +1,35 @@
 //! The work of a GPU, as Nsight Systems and rocprofv3 print it: columns by their names, units by the header.
 
-use super::{END, TRACE};
 use crate::adapters::interface::output::OutputFiles;
 use crate::adapters::interface::prelude::*;
 use gbench_model::profiler_csv::{cells, lines};
 
+/// The table of Nsight Systems, whose report has a name since 2023 and another one before.
+const TRACE: &str = "trace.csv";
+
+/// The line that the script adds to a table that the tracer has completed.
+const END: &str = "# end of trace";
+
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Trace {
+pub(super) struct GpuTrace {
     /// In the order of their starts.
-    pub work: Vec<Work>,
+    pub work: Vec<TracedWork>,
     /// As the tracer names itself.
     pub tracer: String,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Work {
+pub(super) struct TracedWork {
     /// Nanoseconds on the tracer's clock.
     pub start: i64,
     /// Nanoseconds.
     pub duration: i64,
-    pub kind: Kind,
+    pub kind: WorkKind,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Kind {
-    Kernel(Launch),
+pub(super) enum WorkKind {
+    Kernel(TracedLaunch),
     /// A copy or a fill; `megabytes` if the tracer prints them.
     Transfer {
         name: String,
@@ -33,7 +38,7 @@ pub(super) enum Kind {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Launch {
+pub(super) struct TracedLaunch {
     pub name: String,
     /// In blocks.
     pub grid: [u64; 3],
@@ -41,29 +46,29 @@ pub(super) struct Launch {
     pub block: [u64; 3],
 }
 
-impl Trace {
+impl GpuTrace {
     /// Each launch with its nanoseconds.
-    pub(super) fn launches(&self) -> impl Iterator<Item = (&Launch, i64)> {
+    pub(super) fn launches(&self) -> impl Iterator<Item = (&TracedLaunch, i64)> {
         self.work.iter().filter_map(|work| match &work.kind {
-            Kind::Kernel(launch) => Some((launch, work.duration)),
-            Kind::Transfer { .. } => None,
+            WorkKind::Kernel(launch) => Some((launch, work.duration)),
+            WorkKind::Transfer { .. } => None,
         })
     }
 }
 
 /// Errors: no complete table; a needed column or a number is missing.
-pub(super) fn read(files: &OutputFiles) -> Result<Trace, ReadError> {
-    let mut trace = Trace::default();
+pub(super) fn read(files: &OutputFiles) -> Result<GpuTrace, ReadError> {
+    let mut trace = GpuTrace::default();
     let of_rocprof: Vec<_> = files.ending("_trace.csv").collect();
     if of_rocprof.is_empty() {
-        let table = Table::read(TRACE, files.need(TRACE)?, "CorrId", "Nsight Systems")?;
+        let table = TraceTable::read(TRACE, files.need(TRACE)?, "CorrId", "Nsight Systems")?;
         for row in &table.rows {
             trace.work.push(table.of_nsys(row)?);
         }
         trace.tracer = table.tracer;
     }
     for (file, bytes) in of_rocprof {
-        let table = Table::read(file, bytes, "Start_Timestamp", "rocprofv3")?;
+        let table = TraceTable::read(file, bytes, "Start_Timestamp", "rocprofv3")?;
         for row in &table.rows {
             trace.work.push(table.of_rocprof(row)?);
         }
@@ -73,19 +78,19 @@ pub(super) fn read(files: &OutputFiles) -> Result<Trace, ReadError> {
     Ok(trace)
 }
 
-struct Table<'f> {
+struct TraceTable<'f> {
     file: &'f str,
     tracer: String,
     header: Vec<String>,
-    rows: Vec<Row>,
+    rows: Vec<TraceRow>,
 }
 
-struct Row {
+struct TraceRow {
     line: usize,
     cells: Vec<String>,
 }
 
-impl<'f> Table<'f> {
+impl<'f> TraceTable<'f> {
     /// `mark`: a column that no line before the header names. `tracer`: the program; a line before the header may have its
     /// version. A table without a header has no rows.
     fn read(file: &'f str, bytes: &[u8], mark: &str, tracer: &str) -> Result<Self, ReadError> {
@@ -109,7 +114,7 @@ impl<'f> Table<'f> {
             if table.header.is_empty() {
                 table.header = cells;
             } else if cells.len() == table.header.len() {
-                table.rows.push(Row { line: number, cells });
+                table.rows.push(TraceRow { line: number, cells });
             } else {
                 let what =
                     format!("it has {} cells, and the header names {}", cells.len(), table.header.len());
@@ -143,12 +148,12 @@ impl<'f> Table<'f> {
         })
     }
 
-    fn text<'r>(&self, row: &'r Row, name: &str) -> Result<&'r str, ReadError> {
+    fn text<'r>(&self, row: &'r TraceRow, name: &str) -> Result<&'r str, ReadError> {
         Ok(&row.cells[self.need(name)?.0])
     }
 
     /// `None`: the cell is empty, as that of a copy's grid.
-    fn number(&self, row: &Row, name: &str) -> Result<Option<f64>, ReadError> {
+    fn number(&self, row: &TraceRow, name: &str) -> Result<Option<f64>, ReadError> {
         match self.text(row, name)? {
             "" | "None" => Ok(None),
             text => match text.parse::<f64>() {
@@ -158,17 +163,17 @@ impl<'f> Table<'f> {
         }
     }
 
-    fn needed(&self, row: &Row, name: &str) -> Result<f64, ReadError> {
+    fn needed(&self, row: &TraceRow, name: &str) -> Result<f64, ReadError> {
         self.number(row, name)?.ok_or_else(|| self.wrong(row.line, format!("`{name}` is empty")))
     }
 
-    fn axes(&self, row: &Row, names: [&str; 3]) -> Result<[u64; 3], ReadError> {
+    fn axes(&self, row: &TraceRow, names: [&str; 3]) -> Result<[u64; 3], ReadError> {
         let [x, y, z] = names.map(|name| self.needed(row, name).map(|value| value as u64));
         Ok([x?, y?, z?])
     }
 
     /// A time in whole nanoseconds, which is what both tracers count.
-    fn time(&self, row: &Row, name: &str) -> Result<i64, ReadError> {
+    fn time(&self, row: &TraceRow, name: &str) -> Result<i64, ReadError> {
         let (_, unit) = self.need(name)?;
         let scale = match unit {
             "" | "ns" | "nsec" => 1.0,
@@ -189,7 +194,7 @@ impl<'f> Table<'f> {
         is_time.then_some(nanoseconds).ok_or_else(|| self.wrong(row.line, format!("`{text}` is not a time")))
     }
 
-    fn of_nsys(&self, row: &Row) -> Result<Work, ReadError> {
+    fn of_nsys(&self, row: &TraceRow) -> Result<TracedWork, ReadError> {
         let name = self.text(row, "Name")?.to_owned();
         let kind = if name.starts_with('[') {
             let unit = self.column("Bytes").map_or("", |(_, unit)| unit);
@@ -198,32 +203,32 @@ impl<'f> Table<'f> {
                 "B" => self.number(row, "Bytes")?.map(|bytes| bytes / 1e6),
                 _ => None,
             };
-            Kind::Transfer { name, megabytes }
+            WorkKind::Transfer { name, megabytes }
         } else {
             let grid = self.axes(row, ["GrdX", "GrdY", "GrdZ"])?;
-            Kind::Kernel(Launch { name, grid, block: self.axes(row, ["BlkX", "BlkY", "BlkZ"])? })
+            WorkKind::Kernel(TracedLaunch { name, grid, block: self.axes(row, ["BlkX", "BlkY", "BlkZ"])? })
         };
-        Ok(Work { start: self.time(row, "Start")?, duration: self.time(row, "Duration")?, kind })
+        Ok(TracedWork { start: self.time(row, "Start")?, duration: self.time(row, "Duration")?, kind })
     }
 
     /// A grid is counted in threads.
-    fn of_rocprof(&self, row: &Row) -> Result<Work, ReadError> {
+    fn of_rocprof(&self, row: &TraceRow) -> Result<TracedWork, ReadError> {
         let [start, end] = ["Start_Timestamp", "End_Timestamp"].map(|name| self.time(row, name));
         let (start, end) = (start?, end?);
         let kind = if self.column("Direction").is_some() {
             let name = self.text(row, "Direction")?.to_owned();
-            Kind::Transfer { name, megabytes: None }
+            WorkKind::Transfer { name, megabytes: None }
         } else {
             let axes = |of: &str| ["X", "Y", "Z"].map(|axis| format!("{of}_Size_{axis}"));
             let [block, threads] = [axes("Workgroup"), axes("Grid")];
             let block = self.axes(row, block.each_ref().map(String::as_str))?;
             let threads = self.axes(row, threads.each_ref().map(String::as_str))?;
             let grid = [0, 1, 2].map(|axis| threads[axis].div_ceil(block[axis].max(1)));
-            Kind::Kernel(Launch { name: self.text(row, "Kernel_Name")?.to_owned(), grid, block })
+            WorkKind::Kernel(TracedLaunch { name: self.text(row, "Kernel_Name")?.to_owned(), grid, block })
         };
         if end < start {
             return Err(self.wrong(row.line, "it ends before it starts"));
         }
-        Ok(Work { start, duration: end - start, kind })
+        Ok(TracedWork { start, duration: end - start, kind })
     }
 }

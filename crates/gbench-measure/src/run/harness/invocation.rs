@@ -7,7 +7,7 @@ use std::path::Path;
 use super::left_files::{self, PutAside};
 use crate::run::process::executor::{Execution, Launch};
 use crate::run::process::temporary::Temporary;
-use crate::run::profiling::tracer;
+use crate::run::process::tracer::Tracer;
 use gbench_formats::adapters::{self, Amount, HarnessOutput, Invocation, OutputFiles};
 use gbench_model::{Params, Settings};
 use gbench_suite::plan::PlannedCase;
@@ -54,7 +54,7 @@ pub(crate) fn start_directly(launch: &mut Launch, benchmark: &Benchmark) {
     // A container has its own.
     if benchmark.is_traced()
         && benchmark.container.is_none()
-        && let Some(tracer) = tracer()
+        && let Some(tracer) = Tracer::find()
     {
         launch.env.push(("GBENCH_TRACER".into(), tracer.path().into()));
     }

@@ -2,7 +2,7 @@
 
 use crate::run::container::contained_process;
 use crate::run::process::binaries::has_binary;
-use crate::run::profiling::{TRACERS, Tracer, tracer};
+use crate::run::process::tracer::{NO_TRACER, Tracer};
 use gbench_model::{Gpu, Manifest, Probe};
 use gbench_suite::{Benchmark, Requires};
 
@@ -31,9 +31,9 @@ pub(crate) fn missing(benchmark: &Benchmark, manifest: &Manifest) -> Vec<Missing
     for name in requires.env.iter().filter(|name| std::env::var_os(name).is_none()) {
         miss(format!("the environment variable `{name}` is not set"), format!("set `{name}`"), false);
     }
-    let tracer = tracer().filter(|_| benchmark.is_traced());
+    let tracer = benchmark.is_traced().then(Tracer::find).flatten();
     if benchmark.is_traced() && benchmark.container.is_none() && tracer.is_none() {
-        let [what, next] = TRACERS.map(str::to_owned);
+        let [what, next] = NO_TRACER.map(str::to_owned);
         miss(what, next, true);
     }
     // A program that is traced is there for its kernels. NVML knows no GPU of AMD.

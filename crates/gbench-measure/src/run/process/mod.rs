@@ -10,5 +10,6 @@ pub(crate) mod running;
 pub(crate) mod spawn;
 pub(crate) mod stages;
 pub(crate) mod temporary;
+pub(crate) mod tracer;
 pub(crate) mod watched;
 pub(crate) mod wrapping;

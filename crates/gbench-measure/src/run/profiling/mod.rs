@@ -35,7 +35,6 @@ use profiler_programs::{ProfilerProgram, Programs};
 use reading::Left;
 
 pub use profiler_programs::missing_profilers;
-pub(crate) use profiler_programs::{TRACERS, Tracer, tracer};
 
 pub struct ProfileSession<'a> {
     pub session: RunSession<'a>,

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::step::step;
-use crate::run::process::binaries::find_binary;
+use crate::run::process::binaries::find_named;
 use crate::run::process::executor::ExecutionEnd;
 use crate::run::session::launcher::Launcher;
 use gbench_model::{ProcessEnd, Profiler};
@@ -30,15 +30,9 @@ fn known_as(profiler: Profiler) -> Option<(&'static str, &'static str, &'static 
 
 fn find(profiler: Profiler, variable: impl Fn(&str) -> Option<OsString>) -> ProfilerProgram {
     let Some((name, named_by, _)) = known_as(profiler) else { return ProfilerProgram::Inside };
-    program(name, variable(named_by))
-}
-
-fn program(name: &str, named: Option<OsString>) -> ProfilerProgram {
-    let named = named.filter(|value| !value.is_empty());
-    let program = named.map_or_else(|| name.to_owned(), |value| value.to_string_lossy().into_owned());
-    match find_binary(&program, Path::new(".")) {
-        Some(path) => ProfilerProgram::Here(std::path::absolute(&path).unwrap_or(path)),
-        None => ProfilerProgram::Missing { program },
+    match find_named(name, variable(named_by)) {
+        Ok(path) => ProfilerProgram::Here(path),
+        Err(program) => ProfilerProgram::Missing { program },
     }
 }
 
@@ -49,35 +43,6 @@ fn here(profiler: Profiler) -> ProfilerProgram {
 fn advice(profiler: Profiler, program: &str) -> Option<String> {
     let (_, variable, product) = known_as(profiler)?;
     Some(format!("`{program}` is not here: install {product}, or name its program by {variable}"))
-}
-
-/// The program that traces a program's kernels.
-pub(crate) enum Tracer {
-    Nsys(PathBuf),
-    Rocprof(PathBuf),
-}
-
-impl Tracer {
-    pub(crate) fn path(&self) -> &Path {
-        let (Self::Nsys(path) | Self::Rocprof(path)) = self;
-        path
-    }
-}
-
-/// The names of both, and how to get them.
-pub(crate) const TRACERS: [&str; 2] = [
-    "neither `nsys` nor `rocprofv3` is on PATH",
-    "install Nsight Systems for NVIDIA, or rocprofiler-sdk for AMD, or name the program by GBENCH_NSYS or GBENCH_ROCPROFV3",
-];
-
-/// Nsight Systems if it is here, else that of AMD.
-pub(crate) fn tracer() -> Option<Tracer> {
-    let of_amd = || program("rocprofv3", std::env::var_os("GBENCH_ROCPROFV3"));
-    match (here(Profiler::Nsys), of_amd()) {
-        (ProfilerProgram::Here(path), _) => Some(Tracer::Nsys(path)),
-        (_, ProfilerProgram::Here(path)) => Some(Tracer::Rocprof(path)),
-        _ => None,
-    }
 }
 
 /// The missing profilers, each with advice.
