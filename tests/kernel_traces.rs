@@ -167,7 +167,7 @@ fn q5b_kernels_that_became_one_are_gone_and_the_whole_decides() {
     ran.exits(0).says("3 are gone");
     let document = repository.verdict();
     let found = by_verdict(&document);
-    assert_eq!(found[&Verdict::Improved], ["whole program gpu_span"], "{found:#?}");
+    assert_eq!(found[&Verdict::Improved], ["whole program gpu_busy", "whole program gpu_span"], "{found:#?}");
     assert_eq!(found[&Verdict::Gone], ["norm 128 ", "reduce<Half> 128 ", "softmax 128 "], "{found:#?}");
     assert_eq!(found[&Verdict::New], ["reduce_softmax_norm 128 "]);
     let gone = document.rows.iter().find(|row| row.verdict == Verdict::Gone).unwrap();
@@ -177,7 +177,8 @@ fn q5b_kernels_that_became_one_are_gone_and_the_whole_decides() {
     let slow = fused.replace("12000 6", "90000 6");
     let (ran, repository) = compare(EIGHT, &slow, "", "well");
     ran.exits(1);
-    assert_eq!(by_verdict(&repository.verdict())[&Verdict::Regressed], ["whole program gpu_span"]);
+    let regressed = &by_verdict(&repository.verdict())[&Verdict::Regressed];
+    assert!(regressed.iter().all(|row| row.starts_with("whole program gpu_")), "{regressed:?}");
 }
 
 #[test]
@@ -191,14 +192,31 @@ fn q5b_a_renamed_kernel_is_gone_and_new() {
 }
 
 #[test]
-fn q5b_a_kernel_that_a_process_of_head_does_not_launch_is_gone_and_the_others_go_on() {
+fn q5b_a_kernel_that_some_processes_of_head_do_not_launch_is_missing_and_not_gone() {
     let some = EIGHT.replace("8000 6 128 256 norm", "exit-if-odd\n8000 6 128 256 norm");
     let (ran, repository) =
         compare(&EIGHT.replace("700 1", "0 0"), &some.replace("700 1", "0 0"), "", "well");
+    ran.exits(4);
+    let found = by_verdict(&repository.verdict());
+    assert_eq!(found[&Verdict::Missing], ["norm 128 "], "{found:#?}");
+    assert!(!found.contains_key(&Verdict::Gone), "{found:#?}");
+}
+
+#[test]
+fn q5b_a_kernel_that_is_gone_where_the_whole_is_not_decided_is_missing() {
+    let ungated = "metrics = { gpu_span = { gate = false }, gpu_busy = { gate = false } }";
+    let (ran, repository) = compare(EIGHT, &EIGHT.replace("softmax", "online_softmax"), ungated, "well");
+    ran.exits(4);
+    assert_eq!(by_verdict(&repository.verdict())[&Verdict::Missing], ["softmax 128 "]);
+}
+
+#[test]
+fn q5b_a_kernel_that_is_launched_once_is_not_compared_with_later_launches() {
+    let once = EIGHT.replace("\n30000 6 32", "\n30000 1 32");
+    let (ran, repository) = compare(&once, EIGHT, "", "well");
     let found = by_verdict(&repository.verdict());
     ran.says("1 is gone");
-    assert_eq!(found[&Verdict::Gone], ["norm 128 "], "{found:#?}");
-    assert_eq!(found[&Verdict::Unchanged].len(), 7, "{found:#?}");
+    assert_eq!((found[&Verdict::Gone].len(), found[&Verdict::New].len()), (1, 1), "{found:#?}");
 }
 
 #[test]

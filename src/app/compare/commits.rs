@@ -131,7 +131,11 @@ pub(crate) fn measure(
     if let Some(resumed) = &resumed {
         resumed.keep_cases([&mut base, &mut head]);
     }
-    let no_reference = request.no_reference.or_else(|| only_built_in([&base, &head]));
+    let no_reference = request.no_reference.or_else(|| {
+        // Who selects some knows of the others.
+        let all = request.run.selection.given.is_empty();
+        only_built_in([&base, &head]).filter(|_| all)
+    });
     let shard = request.run.selection.keep_shard(&mut [&mut base, &mut head])?;
 
     if let Some(resumed) = &resumed {

@@ -194,6 +194,9 @@ pub enum Advice {
     /// Measure both sides in the same way.
     #[display("measure both sides in the same way")]
     MeasureAlike {},
+    /// Let the rows of the whole program be decided.
+    #[display("allow more time or reduce the noise, so that the rows of the whole program are decided")]
+    DecideTheWhole {},
     /// Correct head, or let a check decide.
     #[display(
         "correct head; if its answer is right, too, add a check to base first, which then decides: `reference` in the suite file, or the event `validation`"

@@ -389,6 +389,9 @@ pub enum Reason {
     /// A part of the whole, such as a kernel of a program, that head does no more.
     #[display("done on base only: removed, renamed or joined with another; the rows of the whole decide")]
     PartOnBaseOnly {},
+    /// As `part-on-base-only`, but no row of the whole is decided.
+    #[display("done on base only, and no row of the whole program is decided")]
+    PartWithoutWhole {},
     /// A part of the whole that base does not do.
     #[display("done on head only; the rows of the whole decide")]
     PartOnHeadOnly {},

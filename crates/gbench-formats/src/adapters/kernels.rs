@@ -1,7 +1,7 @@
 //! Any program that launches kernels: it runs unmodified under a tracer, and each kernel is a case, each launch a sample.
 //!
 //! ```text
-//! nsys profile --trace=cuda -o OUT/trace PROGRAM
+//! nsys profile --trace=cuda --cuda-graph-trace=node -o OUT/trace PROGRAM
 //! nsys stats --report cuda_gpu_trace --format csv OUT/trace.nsys-rep > OUT/trace.csv
 //! ```
 //!
@@ -28,7 +28,7 @@ const STATS: &str = "stats.err";
 /// Traces a program by the tracer that the gate has found.
 const SCRIPT: &str = include_str!("kernels/trace.sh");
 
-const INSTALL: &str = "read its messages in the run's logs; install Nsight Systems 2021.4 or later as a whole, or name its \
+const INSTALL: &str = "read its messages in the run's logs; install Nsight Systems 2022.1 or later as a whole, or name its \
                        program by GBENCH_NSYS";
 
 impl Adapter for Kernels {

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::{case_id, case_ids};
 use crate::suite::Suite;
-use gbench_model::{CaseId, Shard};
+use gbench_model::{CaseId, Params, Shard};
 
 /// Keeps one shard's cases in suites that are measured together. Each case is in exactly one shard, the same for all suites.
 /// Cases are dealt out in the order of their names, so that all jobs agree whatever their files' order: first the cases of
-/// every suite, so that each shard can compare something, then the rest. A baseline and its optimized variants stay together.
+/// every suite, so that each shard can compare something, then the rest. A baseline and its optimized variants stay together, and so do the kernels of a program.
 /// Benchmarks without cases are removed.
 ///
 /// Returns the number of cases that every suite has, before the split. Errors: the number of all cases (a pair is one), if it
@@ -18,8 +18,18 @@ pub fn keep_shard(suites: &mut [&mut Suite], shard: Shard) -> Result<usize, usiz
         suites.iter().map(|suite| suite.benchmarks.iter().flat_map(case_ids).collect()).collect();
     let in_all = |case: &CaseId| cases.iter().all(|others| others.contains(case));
     let mut dealt: BTreeMap<(bool, String, CaseId), BTreeSet<&CaseId>> = BTreeMap::new();
+    let traced: HashSet<_> = suites
+        .iter()
+        .flat_map(|suite| &suite.benchmarks)
+        .filter(|it| it.is_traced())
+        .map(|it| it.id.clone())
+        .collect();
     for case in cases.iter().flatten() {
-        let whole = case.pair().unwrap_or_else(|| case.clone());
+        let whole = match case.pair() {
+            // The kernels of a program stay with the whole.
+            _ if traced.contains(&case.benchmark) => CaseId { params: Params::new(), ..case.clone() },
+            pair => pair.unwrap_or_else(|| case.clone()),
+        };
         dealt.entry((!in_all(case), whole.to_string(), whole)).or_default().insert(case);
     }
     if dealt.len() < shard.of as usize {

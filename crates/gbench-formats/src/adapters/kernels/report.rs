@@ -44,7 +44,11 @@ pub(super) fn readings(trace: &GpuTrace) -> Result<Vec<Reading>, ReadError> {
 
 fn kernel(launch: &TracedLaunch, case: String, times: &[f64]) -> Reading {
     let axes = [("grid", axes(launch.grid)), ("block", axes(launch.block))];
-    let params: Params = axes.iter().map(|(name, axes)| ((*name).to_owned(), int_or_text(axes))).collect();
+    let mut params: Params = axes.iter().map(|(name, axes)| ((*name).to_owned(), int_or_text(axes))).collect();
+    if times.len() == 1 {
+        // Not to be compared with launches behind a first one.
+        params.insert("launch".into(), ParamValue::Text("first".into()));
+    }
     let native = format!("{} [grid={}, block={}]", launch.name.trim(), axes[0].1, axes[1].1);
     let mut reading = Reading::new(CaseName { native, case, params });
     // The first launch of a process loads the code, and finds cold caches and low clocks.
@@ -70,13 +74,14 @@ fn whole(trace: &GpuTrace) -> Reading {
         end = end.max(work_end);
     }
     reading.metric("gpu_span", "ns", None).values.push((end - start) as f64);
-    shown(&mut reading, "gpu_busy", "ns", busy as f64);
+    // Less noisy than the span, in which the host's pauses are.
+    reading.metric("gpu_busy", "ns", None).values.push(busy as f64);
     shown(&mut reading, "launches", "count", trace.launches().count() as f64);
     let mut transfers: BTreeMap<String, (i64, Option<f64>)> = BTreeMap::new();
     for work in &trace.work {
         if let WorkKind::Transfer { name, megabytes } = &work.kind {
             let (time, sum) = transfers.entry(direction(name)).or_insert((0, megabytes.map(|_| 0.0)));
-            *time += work.duration;
+            *time = time.saturating_add(work.duration);
             *sum = sum.zip(*megabytes).map(|(sum, megabytes)| sum + megabytes);
         }
     }

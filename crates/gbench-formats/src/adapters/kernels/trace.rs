@@ -7,6 +7,9 @@ use gbench_model::profiler_csv::{cells, lines};
 /// The table of Nsight Systems, whose report has a name since 2023 and another one before.
 const TRACE: &str = "trace.csv";
 
+/// Rows of one table; each takes about a kilobyte while it is read.
+const MAX_LAUNCHES: usize = 1_000_000;
+
 /// The line that the script adds to a table that the tracer has completed.
 const END: &str = "# end of trace";
 
@@ -113,6 +116,9 @@ impl<'f> TraceTable<'f> {
             let cells = cells(line).ok_or_else(|| table.wrong(number, "it is not comma-separated values"))?;
             if table.header.is_empty() {
                 table.header = cells;
+            } else if table.rows.len() == MAX_LAUNCHES {
+                let what = format!("more than {MAX_LAUNCHES} launches and copies: let the program run for a shorter time");
+                return Err(table.wrong(number, what));
             } else if cells.len() == table.header.len() {
                 table.rows.push(TraceRow { line: number, cells });
             } else {

@@ -2,13 +2,13 @@
 out=$1; shift
 tracer=${GBENCH_TRACER:-nsys}; unset GBENCH_TRACER
 start=': >"$0" && exec "$@"'
-case ${tracer##*/} in
-rocprof*)
-    "$tracer" --kernel-trace --memory-copy-trace --output-format csv -d "$out" -- sh -c "$start" "$out/started" "$@" || exit
+case $tracer in
+rocprof:*)
+    "${tracer#rocprof:}" --kernel-trace --memory-copy-trace --output-format csv -d "$out" -- sh -c "$start" "$out/started" "$@" || exit
     find "$out" -name '*_trace.csv' -exec sh -c 'for table do echo "# end of trace" >>"$table"; done' sh {} +
     exit ;;
 esac
-"$tracer" profile --trace=cuda --sample=none --cpuctxsw=none --force-overwrite=true -o "$out/trace" \
+"$tracer" profile --trace=cuda --cuda-graph-trace=node --sample=none --cpuctxsw=none --force-overwrite=true -o "$out/trace" \
     sh -c "$start" "$out/started" "$@" || exit
 report=$out/trace.nsys-rep
 [ -e "$report" ] || report=$out/trace.qdrep

@@ -56,7 +56,7 @@ pub(crate) fn start_directly(launch: &mut Launch, benchmark: &Benchmark) {
         && benchmark.container.is_none()
         && let Some(tracer) = Tracer::find()
     {
-        launch.env.push(("GBENCH_TRACER".into(), tracer.path().into()));
+        launch.env.push(("GBENCH_TRACER".into(), tracer.word()));
     }
     if let Some(DirectProgram { dir, env, .. }) = program(benchmark) {
         launch.dir = dir.clone();

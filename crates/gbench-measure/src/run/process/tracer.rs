@@ -1,5 +1,6 @@
 //! The program under which a benchmark runs whose cases are its kernels.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::binaries::find_named;
@@ -21,6 +22,14 @@ impl Tracer {
         let named = |name, variable| find_named(name, std::env::var_os(variable)).ok();
         let of_amd = || named("rocprofv3", "GBENCH_ROCPROFV3").map(Self::Rocprof);
         named("nsys", "GBENCH_NSYS").map(Self::Nsys).or_else(of_amd)
+    }
+
+    /// As the script that runs it takes it.
+    pub(crate) fn word(&self) -> OsString {
+        let kind = if matches!(self, Self::Rocprof(_)) { "rocprof:" } else { "" };
+        let mut word = OsString::from(kind);
+        word.push(self.path());
+        word
     }
 
     pub(crate) fn path(&self) -> &Path {
