@@ -32,6 +32,10 @@ nextest:
 nightly:
     .ci/run nightly
 
+# Five compilers (NVRTC 11.8 to 13.5) with five stand-in drivers and eleven cards: what runs, and what is said to install elsewhere. 230 MB of compilers
+compilers:
+    .ci/run compilers
+
 # The tests and lints of cargo features: `parquet`
 features:
     .ci/run features

@@ -43,6 +43,7 @@ mod compare_pairs;
 mod compare_rounds;
 mod compare_rule;
 mod compare_sessions;
+mod compilers;
 mod container;
 mod counting;
 mod counting_real;

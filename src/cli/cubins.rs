@@ -23,7 +23,8 @@ pub fn main(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
         }
         Err(error) => {
             let exit = if error.is_of_machine() { Exit::Machine } else { Exit::Failed };
-            let next = "see docs/gpu.md for what the compiler needs";
+            let usual = "see docs/gpu.md for what the compiler needs";
+            let next = error.next().unwrap_or_else(|| usual.into());
             ended(&Fault::at(arch, error, next).exits(exit))
         }
     }

@@ -15,7 +15,9 @@
 //! | `lost@N` | | from the Nth call on each answers 999 |
 //! | `hang=NAME@N` | | the Nth call of a function never comes back |
 //! | `count=2` | 1 | devices. At 0 `cuInit` succeeds and counts none; where `CUDA_VISIBLE_DEVICES` hides all, it answers 100 |
-//! | `driver=13000` | 12040 | what `cuDriverGetVersion` answers |
+//! | `driver=12040` | 13000 | what `cuDriverGetVersion` answers. A cubin of a later toolkit's major version is refused, as PTX is with 222 |
+//! | `newer=209`, `newer=loads` | 200 | what such a cubin is refused with, or that it is loaded after all |
+//! | `exclusive=FOLDER` | | the devices are in exclusive mode: of the processes that name this folder, one at a time has a context on a device, and the others get 46 |
 //! | `name uuid pci sm total sms l2 memory_clock_mhz bus_bits shared_optin` | 80 GB card of 9.0 | the device, each also for one: `sm.1=80`. `_` in a name stands for a blank; sizes take K, M, G, T |
 //! | `attribute.N=VALUE` | | one of `CUdevice_attribute` |
 //! | `clock=virtual` | `real` | time is computed (`clock.rs`), else that of the machine |
@@ -36,7 +38,7 @@
 //!
 //! Not as on a card: streams do not slow each other; a kernel that reads memory through a pointer that is not among its own
 //! parameters may see a large fill late; one that touches an address that is nobody's ends the process (a pointer to memory that was
-//! given back is an error 700); PTX is refused with 221 and a fatbin with 209; graphs keep their commands in a line.
+//! given back is an error 700); older PTX is refused with 221 and a fatbin with 209; graphs keep their commands in a line.
 
 #![allow(non_snake_case)]
 

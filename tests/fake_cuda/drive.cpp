@@ -273,6 +273,19 @@ static void calls()
     std::printf("release=%d\n", cuDevicePrimaryCtxRelease_v2(0));
 }
 
+// PTX of CUDA 13, 12 and 11, which this driver refuses in one of two ways.
+static void ptx()
+{
+    Handle context = nullptr, made = nullptr;
+    cuInit(0);
+    cuDevicePrimaryCtxRetain(&context, 0);
+    cuCtxSetCurrent(context);
+    for (const char *version : {"9.0", "8.4", "7.8"}) {
+        const std::string text = "//\n.version " + std::string(version) + "\n.target sm_75\n";
+        std::printf("%s=%d ", version, static_cast<int>(cuModuleLoadData(&made, text.c_str())));
+    }
+}
+
 int main(int argc, char **argv)
 {
     const std::string name = argc == 3 ? argv[1] : "";
@@ -284,8 +297,10 @@ int main(int argc, char **argv)
         times();
     } else if (name == "calls") {
         calls();
+    } else if (name == "ptx") {
+        ptx();
     } else {
-        std::printf("drive results|times|calls CUBIN\n");
+        std::printf("drive results|times|calls|ptx CUBIN\n");
         return 2;
     }
     return faults != 0;

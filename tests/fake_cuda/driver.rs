@@ -113,6 +113,8 @@ pub struct Driver {
     pub devices: Vec<usize>,
     /// How often each device's primary context is held.
     pub held: Vec<u32>,
+    /// The locked file of a device in exclusive mode, while this process has a context on it.
+    pub exclusive: BTreeMap<usize, File>,
     sticky: Option<u32>,
     /// An error of the device that no call has seen yet.
     pending: Option<u32>,
@@ -224,6 +226,7 @@ impl Driver {
             initialised: false,
             begun: false,
             held: vec![0; devices.len()],
+            exclusive: BTreeMap::new(),
             devices,
             sticky: None,
             pending: None,
@@ -237,6 +240,12 @@ impl Driver {
             last_handle: 0x1000,
             settings,
         }
+    }
+
+    /// The newest CUDA that it serves: 12040 for 12.4.
+    pub fn version(&self) -> u32 {
+        let usual = if cfg!(old_driver) { 10_020.0 } else { 13_000.0 };
+        self.settings.number("driver", usual) as u32
     }
 
     fn count(&mut self, name: &'static str) -> u64 {
@@ -334,6 +343,7 @@ impl Driver {
 
     /// The end of a device's primary context: its memory and its errors go with it.
     pub fn end_context(&mut self, device: usize) {
+        self.exclusive.remove(&device);
         self.drop_queues(device);
         self.memory.free_all(device);
         (self.sticky, self.pending) = (None, None);

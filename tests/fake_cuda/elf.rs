@@ -35,6 +35,8 @@ pub struct Cubin {
     pub variables: BTreeMap<String, usize>,
     /// Bytes of the module's own constants.
     pub constants: u32,
+    /// The major version of the toolkit that wrote it; 0 where nothing in it says.
+    pub toolkit: u32,
 }
 
 /// How many bytes the image behind a pointer has, by its own header. None: it is no ELF file of 64 bits.
@@ -90,9 +92,26 @@ pub fn read(bytes: &[u8]) -> Option<Cubin> {
         *place = number(value, 4, 4)? as u32;
     }
     let constants = find(".nv.constant3").map_or(0, |section| section.size as u32);
-    let variables = symbols.iter().filter(|it| it.variable > 0).map(|it| (it.name.clone(), it.variable)).collect();
+    let variables =
+        symbols.iter().filter(|it| it.variable > 0).map(|it| (it.name.clone(), it.variable)).collect();
+    let toolkit = toolkit(&sections).unwrap_or(0);
     let symbols = symbols.into_iter().map(|symbol| symbol.name).collect();
-    Some(Cubin { sm, kernels, symbols, variables, constants })
+    Some(Cubin { sm, kernels, symbols, variables, constants, toolkit })
+}
+
+/// Newer toolkits leave a note (`Cuda compilation tools, release 13.5, V13.5.37`), older ones an attribute of each kernel (124).
+fn toolkit(sections: &[Section<'_>]) -> Option<u32> {
+    const TOOLKIT: u8 = 0x37;
+    const RELEASE: &str = "release ";
+    if let Some(note) = sections.iter().find(|section| section.name == ".note.nv.tkinfo") {
+        let text = String::from_utf8_lossy(note.bytes).into_owned();
+        let (_, version) = text.split_once(RELEASE)?;
+        return version.split_once('.')?.0.parse().ok();
+    }
+    let own = sections.iter().filter(|section| section.name.starts_with(".nv.info."));
+    let mut said = own.filter_map(|section| attributes(section.bytes)).flatten();
+    let (_, value) = said.find(|(attribute, _)| *attribute == TOOLKIT)?;
+    Some(number(value, 0, 4)? as u32 / 10)
 }
 
 struct Section<'a> {

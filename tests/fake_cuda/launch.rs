@@ -10,8 +10,10 @@ use crate::queue::{Command, Launch};
 use crate::{INVALID_HANDLE, INVALID_VALUE};
 
 const NO_BINARY_FOR_GPU: u32 = 209;
+const INVALID_IMAGE: u32 = 200;
 const INVALID_PTX: u32 = 218;
 const JIT_COMPILER_NOT_FOUND: u32 = 221;
+const UNSUPPORTED_PTX_VERSION: u32 = 222;
 const NOT_FOUND: u32 = 500;
 const OUT_OF_RESOURCES: u32 = 701;
 
@@ -32,11 +34,20 @@ impl Driver {
         // SAFETY: the caller's promise.
         let Some(length) = (unsafe { elf::length(image) }) else {
             // SAFETY: the same: `length` has read these four bytes as well.
-            return Err(refusal(unsafe { std::slice::from_raw_parts(image, 4) }));
+            let start = unsafe { std::slice::from_raw_parts(image, 4) };
+            if start != b".ver" && !start.starts_with(b"//") {
+                return Err(refusal(start));
+            }
+            // SAFETY: a text that ends in NUL.
+            let text = unsafe { std::ffi::CStr::from_ptr(image.cast()) }.to_string_lossy();
+            return Err(self.refusal_of_ptx(&text));
         };
         // SAFETY: the image has as many bytes as its header says.
         let bytes = unsafe { std::slice::from_raw_parts(image, length) };
         let cubin = elf::read(bytes).ok_or(INVALID_PTX)?;
+        if cubin.toolkit > self.version() / 1000 && self.settings.text("newer") != Some("loads") {
+            return Err(self.settings.number("newer", f64::from(INVALID_IMAGE)) as u32);
+        }
         // Code of one architecture runs on the later ones of the same major version.
         let here = device::sm(&self.settings, self.devices[device]);
         if cubin.sm / 10 != here / 10 || cubin.sm > here {
@@ -46,6 +57,17 @@ impl Driver {
         self.note(|| format!("sm={} kernels={}", cubin.sm, cubin.kernels.len()));
         self.modules.insert(handle, (Arc::new(cubin), device));
         Ok(handle)
+    }
+
+    /// PTX 9.x is CUDA 13's, 8.x is 12's; 7.x is that of 11, as all before.
+    fn refusal_of_ptx(&self, text: &str) -> u32 {
+        let version = text.lines().find_map(|line| line.trim().strip_prefix(".version "));
+        let major = version.and_then(|version| version.split('.').next()?.trim().parse::<u32>().ok());
+        if major.is_some_and(|major| major + 4 > self.version() / 1000) {
+            return UNSUPPORTED_PTX_VERSION;
+        }
+        eprintln!("fake_cuda: there is no compiler for PTX");
+        JIT_COMPILER_NOT_FOUND
     }
 
     pub fn function(&mut self, module: usize, name: &str) -> Result<usize, u32> {
@@ -189,10 +211,6 @@ fn refusal(start: &[u8]) -> u32 {
     if start == FATBIN || start == FATBIN_WRAPPER {
         eprintln!("fake_cuda: fatbins are not read");
         return NO_BINARY_FOR_GPU;
-    }
-    if start == b".ver" || start.starts_with(b"//") {
-        eprintln!("fake_cuda: there is no compiler for PTX");
-        return JIT_COMPILER_NOT_FOUND;
     }
     INVALID_PTX
 }

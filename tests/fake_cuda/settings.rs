@@ -77,6 +77,8 @@ const GENERAL: &[&str] = &[
     "hang",
     "fresh",
     "replay",
+    "newer",
+    "exclusive",
 ];
 
 impl Settings {

@@ -48,7 +48,7 @@ fn every_function_has_the_parameters_of_the_driver_s_header() {
         return;
     }
     let said = compare_with_header(&home.join("include")).unwrap();
-    assert_eq!(said, "59 functions compared, 0 differ\n");
+    assert_eq!(said, "60 functions compared, 0 differ\n");
 }
 
 #[test]
@@ -117,11 +117,27 @@ fn each_fault_comes_where_the_settings_put_it() {
         ("cuEventElapsedTime=!999@2*", "sync=0 elapsed=0 elapsed=999 alloc=0", "sync=0 release=0"),
         ("lost@15", "launch=0 launch=0 launch=999 launch=999", "sync=999 elapsed=999"),
         ("sm=80", "load=209", "alloc=0"),
+        // The cubin is of CUDA 13.
+        ("driver=12080", "load=200", "alloc=0"),
+        ("driver=12080 newer=209", "load=209", "alloc=0"),
+        ("driver=12080 newer=loads", "load=0", "alloc=0"),
         ("total=512", "alloc=0 alloc=2", "sync=0"),
     ];
     for (settings, one, other) in cases {
         let said = line(settings).unwrap();
         assert!(said.contains(one) && said.contains(other), "{settings}: {said}");
+    }
+}
+
+#[test]
+fn ptx_of_a_newer_toolkit_is_refused_as_such() {
+    for (driver, expected) in [
+        ("driver=13000", "9.0=221 8.4=221 7.8=221 "),
+        ("driver=12040", "9.0=222 8.4=221 7.8=221 "),
+        ("driver=11080", "9.0=222 8.4=222 7.8=221 "),
+    ] {
+        let Some((said, _)) = drive("ptx", driver, None) else { return };
+        assert_eq!(said, expected, "{driver}");
     }
 }
 

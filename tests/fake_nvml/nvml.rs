@@ -259,10 +259,12 @@ pub unsafe extern "C" fn nvmlDeviceGetCudaComputeCapability(
     major: *mut c_int,
     minor: *mut c_int,
 ) -> Code {
-    let compute = asked(device).map(|()| profile(device).compute);
+    let usual = profile(device).compute;
+    let usual = u64::from(usual.0 * 10 + usual.1);
+    let compute = asked(device).and_then(|()| setting("compute", Some(device), usual));
     unsafe {
-        answer(major, compute.map(|(major, _)| major.into()), |value| value as c_int)
-            | answer(minor, compute.map(|(_, minor)| minor.into()), |value| value as c_int)
+        answer(major, compute.map(|number| number / 10), |value| value as c_int)
+            | answer(minor, compute.map(|number| number % 10), |value| value as c_int)
     }
 }
 

@@ -69,12 +69,6 @@ usual=()
 foreign_flags=("${brief[@]}")
 [[ -z $quick ]] || foreign_flags+=(--order-seed 1 --controls 1)
 [[ -z ${ACCEPT_STAND_IN-} ]] || export FAKE_CUDA_FILE=stand_in.txt
-# Libraries of the Python that is used are found as those of an active environment.
-if [[ -z ${VIRTUAL_ENV-}${CONDA_PREFIX-} ]] && command -v python3 >/dev/null; then
-    VIRTUAL_ENV=$(timeout 20 python3 -c 'import sys; print(sys.prefix if sys.prefix != sys.base_prefix else "")' 2>/dev/null)
-    if [[ -n $VIRTUAL_ENV ]]; then export VIRTUAL_ENV; else unset VIRTUAL_ENV; fi
-fi
-
 # What else shows where this ran, for keep.sh: the host's name, its kernel, and folders.
 printf '%s\n' "$(uname -n)" "$(uname -r)" "$work" "$out" "$here" "$beside" "${VIRTUAL_ENV-}" "${HOME-}" >"$out/places.txt"
 

@@ -41,10 +41,10 @@ compile() {
     [[ -n ${GBENCH_CUBINS-} ]] || GBENCH_CUBINS=$beside/cubins
     if [[ -d $GBENCH_CUBINS ]]; then
         export GBENCH_CUBINS
-        skip "no NVRTC; the suite's kernels were compiled on another machine"
+        skip "no NVRTC that fits ($(tail -n 1 "$out/logs/compile.txt")); the suite's kernels were compiled on another machine"
     else
         unset GBENCH_CUBINS
-        skip 'no NVRTC, and no folder of machine code'
+        skip "no NVRTC that fits ($(tail -n 1 "$out/logs/compile.txt")), and no folder of machine code"
     fi
 }
 

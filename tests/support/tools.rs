@@ -92,6 +92,17 @@ fn cuda_packages() -> Option<PathBuf> {
     homes.filter(|home| home.is_dir()).max()
 }
 
+/// The package of an older compiler, `11.8`, `12.4`, `12.8` or `12.9`: a folder with `lib/libnvrtc.so.*`. `.ci/run tools` installs the
+/// first two, `.ci/run compilers` the others, too.
+pub fn nvrtc(version: &str) -> Option<PathBuf> {
+    let package = folder().join("nvrtc").join(version).join("nvidia/cuda_nvrtc");
+    if !package.is_dir() {
+        skipped(&format!("nvrtc-{version}"));
+        return None;
+    }
+    Some(package)
+}
+
 /// NVIDIA's own reader of device code: `cuobjdump -res-usage FILE` tells registers, stack and shared memory.
 pub fn cuobjdump() -> Option<PathBuf> {
     let program = cuda()?.join("bin/cuobjdump");

@@ -83,12 +83,18 @@ fn kernels(elf: &Elf<'_>, file_size: usize, sm: u32) -> Result<Vec<(String, Arch
         let kernel = ArchKernel {
             sha256: identity.of_kernel(section, symbol.value, &launch)?,
             registers: said.registers,
-            shared_bytes: Some(launch.shared),
+            shared_bytes: Some(launch.shared.saturating_sub(reserved(sm))),
             frame_bytes: said.stack.or(said.frame).filter(|&stack| stack != u32::MAX).map(u64::from),
         };
         kernels.push((String::from_utf8_lossy(symbol.name).into_owned(), kernel));
     }
     Ok(kernels)
+}
+
+/// Bytes that compilers count as a kernel's shared memory and that the system takes of each block, from sm_90 on, wherever the
+/// kernel uses shared memory. Neither ptxas' log nor a card's limit has them; `cuobjdump -res-usage` does.
+fn reserved(sm: u32) -> u64 {
+    if sm >= 90 { 1024 } else { 0 }
 }
 
 fn kernel_section(elf: &Elf<'_>, symbol: &Symbol<'_>) -> Option<usize> {

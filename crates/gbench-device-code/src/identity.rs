@@ -91,7 +91,7 @@ impl<'a> KernelHasher<'a> {
         self.of_functions.get(self.elf.sections[code].name.strip_prefix(b".text.")?)
     }
 
-    /// Static shared memory of a block, as reported by `cuobjdump -res-usage`.
+    /// Static shared memory of a block, as `cuobjdump -res-usage` reports it: with what the system takes.
     pub(crate) fn shared_bytes(&self, code: usize) -> u64 {
         let section = self.of_function(code).and_then(|function| function.shared);
         section.map_or(0, |section| self.elf.sections[section].size)

@@ -89,7 +89,7 @@ fn file(given: &Given) -> String {
     all.iter().map(code).collect()
 }
 
-/// The figures of `cuobjdump -res-usage` by architecture and kernel.
+/// The figures of `cuobjdump -res-usage` by architecture and kernel, the shared memory as ptxas counts it.
 fn res_usage(text: &str) -> BTreeMap<(String, String), (u32, u64, u64)> {
     let (mut arch, mut function, mut all) = (String::new(), String::new(), BTreeMap::new());
     for line in text.lines().map(str::trim) {
@@ -101,10 +101,14 @@ fn res_usage(text: &str) -> BTreeMap<(String, String), (u32, u64, u64)> {
             let figure = |what: &str| {
                 line.split(' ').find_map(|word| word.strip_prefix(what)?.strip_prefix(':')).unwrap()
             };
+            let shared: u64 = figure("SHARED").parse().unwrap();
+            // From sm_90 on it counts what the system takes of each block.
+            let reserved =
+                if arch[3..].trim_end_matches('a').parse::<u32>().unwrap() >= 90 { 1024 } else { 0 };
             let figures = (
                 figure("REG").parse().unwrap(),
                 figure("STACK").parse().unwrap(),
-                figure("SHARED").parse().unwrap(),
+                shared.saturating_sub(reserved),
             );
             all.insert((arch.clone(), function.clone()), figures);
         }

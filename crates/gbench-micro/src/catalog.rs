@@ -52,9 +52,9 @@ fn child(name: &str, look: OpenLook) -> Result<(), Fault> {
     })?;
     let ended = match member.run(&request, &mut channel, look) {
         Ok(()) => channel.end(),
-        Err(MicroError::Skip(reason)) => channel.skip(&reason, None),
+        Err(MicroError::Skip(reason)) => channel.skip(&reason, None, None),
         Err(MicroError::Cuda(error)) if error.is_of_machine() => {
-            channel.skip(&error.to_string(), Some(Lack::Gpu))
+            channel.skip(&error.to_string(), Some(Lack::Gpu), cuda::next(&error))
         }
         Err(MicroError::Impossible(what)) => channel.impossible(what),
         Err(error) => Err(error),
@@ -65,14 +65,11 @@ fn child(name: &str, look: OpenLook) -> Result<(), Fault> {
             MicroError::Cuda(error) => Some(error.kind()),
             _ => None,
         };
+        let next = error.next();
         // If the gate is gone, there is no reader; stderr has the message, too.
-        let _ = channel.error(&error.to_string(), kind);
-        Fault::at(
-            name,
-            error,
-            "see docs/micro.md for what this benchmark needs, docs/gpu.md for those on a GPU",
-        )
-        .exits(Exit::Failed)
+        let _ = channel.error(&error.to_string(), kind, next.clone());
+        let usual = "see docs/micro.md for what this benchmark needs, docs/gpu.md for those on a GPU";
+        Fault::at(name, error, next.unwrap_or_else(|| usual.into())).exits(Exit::Failed)
     })
 }
 

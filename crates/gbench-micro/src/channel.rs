@@ -145,9 +145,14 @@ impl Channel {
     }
 
     /// Sends the buffered samples, then that this machine cannot run the benchmark.
-    pub fn skip(&mut self, reason: &str, lacks: Option<Lack>) -> Result<(), MicroError> {
+    pub fn skip(
+        &mut self,
+        reason: &str,
+        lacks: Option<Lack>,
+        next: Option<String>,
+    ) -> Result<(), MicroError> {
         self.flush()?;
-        self.send(&Event::Skip { reason: reason.into(), lacks })?;
+        self.send(&Event::Skip { reason: reason.into(), lacks, next })?;
         self.send(&Event::End {})
     }
 
@@ -159,9 +164,14 @@ impl Channel {
     }
 
     /// Sends the buffered samples, then the error.
-    pub fn error(&mut self, message: &str, kind: Option<&str>) -> Result<(), MicroError> {
+    pub fn error(
+        &mut self,
+        message: &str,
+        kind: Option<&str>,
+        next: Option<String>,
+    ) -> Result<(), MicroError> {
         self.flush()?;
-        self.send(&Event::Error { message: message.into(), kind: kind.map(str::to_owned), trace: None })
+        self.send(&Event::Error { message: message.into(), kind: kind.map(str::to_owned), trace: None, next })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::cuda::CudaError;
+use super::cuda::{CudaError, next};
 use gbench_model::Better;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -50,6 +50,14 @@ pub enum MicroError {
 }
 
 impl MicroError {
+    /// The next step, if it is known.
+    pub fn next(&self) -> Option<String> {
+        match self {
+            MicroError::Cuda(error) => next(error),
+            _ => None,
+        }
+    }
+
     /// True if the machine lacks something, which no benchmark can change.
     pub fn is_of_machine(&self) -> bool {
         matches!(self, MicroError::Skip(_))

@@ -9,7 +9,7 @@ use crate::app::paths::current_folder;
 use crate::cli::terminal::write::{write_json, wrote};
 use crate::machine::{self, CheckSeverity, CheckSubject, MachineCheck, Readings};
 use crate::micro::cuda;
-use crate::model::{Exit, Fault, Manifest};
+use crate::model::{Exit, Fault, Manifest, Probe};
 use crate::report::table;
 use crate::supervise;
 
@@ -27,7 +27,7 @@ pub(crate) struct DoctorArgs {
 pub(crate) fn run(args: &DoctorArgs, out: &mut impl io::Write) -> Result<Exit, Fault> {
     let folder = current_folder()?;
     let manifest = machine::manifest(&folder);
-    let readings = machine::readings(supervise::instruction_counter(), cuda::compiler_in_use().into());
+    let readings = machine::readings(supervise::instruction_counter(), compiler(&manifest));
     let checks = machine::checks(&manifest, &readings);
     let obstacle = machine::gpu_obstacle(&manifest);
     let exit = exit(&checks, obstacle.is_none() || !args.require_gpu);
@@ -46,6 +46,17 @@ pub(crate) fn run(args: &DoctorArgs, out: &mut impl io::Write) -> Result<Exit, F
         wrote(out.write_all(text.as_bytes()))?;
     }
     Ok(exit)
+}
+
+/// The compiler for all cards of the machine, or why there is none (failed: what is here does not fit), and what to do.
+fn compiler(manifest: &Manifest) -> (Probe<String>, Option<String>) {
+    let gpus = manifest.gpu.known().into_iter().flat_map(|gpus| &gpus.devices);
+    let capabilities = gpus.filter_map(|gpu| gpu.compute_capability.known()).map(String::as_str);
+    match cuda::compiler_in_use(capabilities) {
+        Ok(found) => (Probe::Known(found), None),
+        Err(error) if error.is_of_absence() => (Probe::Absent(error.to_string()), cuda::next(&error)),
+        Err(error) => (Probe::Failed(error.to_string()), cuda::next(&error)),
+    }
 }
 
 #[derive(Serialize)]

@@ -1,6 +1,8 @@
 //! Contexts, and what waiting for a device is.
 
 use std::ffi::c_int;
+use std::fs::File;
+use std::path::Path;
 
 use super::{CAPTURE_UNSUPPORTED, Code, Handle};
 use crate::driver::{Answer, Driver, context_of, current, enter, put, set_current};
@@ -10,6 +12,7 @@ use crate::queue::Command;
 pub unsafe extern "C" fn cuDevicePrimaryCtxRetain(context: *mut Handle, number: c_int) -> Code {
     enter("cuDevicePrimaryCtxRetain", |driver| {
         let device = driver.device(number)?;
+        driver.take(device)?;
         // SAFETY: see the module.
         unsafe { put(context, context_of(device)) }?;
         driver.held[device] += 1;
@@ -57,6 +60,20 @@ pub unsafe extern "C" fn cuCtxResetPersistingL2Cache() -> Code {
 }
 
 impl Driver {
+    /// In exclusive mode one process at a time has a context. The lock of the file ends with the process, as a context does.
+    fn take(&mut self, device: usize) -> Answer {
+        const DEVICE_UNAVAILABLE: u32 = 46;
+        let Some(folder) = self.settings.text("exclusive") else { return Ok(()) };
+        if self.exclusive.contains_key(&device) {
+            return Ok(());
+        }
+        let path = Path::new(folder).join(format!("card-{}", self.devices[device]));
+        let file = File::create(path).map_err(|_| DEVICE_UNAVAILABLE)?;
+        file.try_lock().map_err(|_| DEVICE_UNAVAILABLE)?;
+        self.exclusive.insert(device, file);
+        Ok(())
+    }
+
     pub fn capacity(&self, device: usize) -> u64 {
         crate::memory::Memory::capacity(&self.settings, self.devices[device])
     }

@@ -25,11 +25,8 @@ pub unsafe extern "C" fn cuInit(flags: c_uint) -> Code {
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuDriverGetVersion(version: *mut c_int) -> Code {
-    let usual = if cfg!(old_driver) { 10_020.0 } else { 12_040.0 };
     // SAFETY: see the module.
-    enter("cuDriverGetVersion", |driver| unsafe {
-        put(version, driver.settings.number("driver", usual) as c_int)
-    })
+    enter("cuDriverGetVersion", |driver| unsafe { put(version, driver.version() as c_int) })
 }
 
 #[unsafe(no_mangle)]

@@ -38,8 +38,11 @@ pub struct Readings {
     pub valgrind: Probe<String>,
     /// The NVIDIA driver reserves its counters for the administrator.
     pub gpu_counters_restricted: Probe<bool>,
-    /// The compiler for this machine's driver: `NVRTC 12.4, CUDA 12.4 in the driver`.
+    /// The compiler for this machine's driver and cards: `NVRTC 12.4, CUDA 12.4 in the driver`. Failed: what is here is of no use
+    /// for them.
     pub cuda_compiler: Probe<String>,
+    /// The next step where there is no such compiler.
+    pub cuda_compiler_next: Option<String>,
     /// The gate can lock the clocks of GPUs; absent: why not.
     pub clock_control: Probe<bool>,
     pub measuring_lock: LockReading,
@@ -82,9 +85,12 @@ pub struct TimingNoise {
     pub worst: f64,
 }
 
-/// Takes about half a second, nearly all of it for the noise. `counter` and `cuda_compiler` come from callers that may
-/// ask the kernel and the driver.
-pub fn readings(counter: CounterState, cuda_compiler: Probe<String>) -> Readings {
+/// Takes about half a second, nearly all of it for the noise. `counter` and `cuda_compiler` with its next step come from
+/// callers that may ask the kernel and the driver.
+pub fn readings(
+    counter: CounterState,
+    (cuda_compiler, cuda_compiler_next): (Probe<String>, Option<String>),
+) -> Readings {
     let root = Root::new("/");
     Readings {
         own_binary: std::env::current_exe()
@@ -102,6 +108,7 @@ pub fn readings(counter: CounterState, cuda_compiler: Probe<String>) -> Readings
         valgrind: tools::version(Command::new("valgrind").arg("--version"), "", tools::DEADLINE),
         gpu_counters_restricted: gpu_counters(&root),
         cuda_compiler,
+        cuda_compiler_next,
         clock_control: clock_control(),
         measuring_lock: measuring_lock(),
         noise: noise(Duration::from_millis(400)),

@@ -8,104 +8,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::fs;
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::ptr;
 
 use libloading::Library;
-use serde::{Deserialize, Serialize};
 
 use super::error::CudaError;
-use super::{api, device, libraries};
+use super::machine_code::{Compiled, CompilerNotes, Kept, KernelSource};
+use super::{api, device, libraries, toolkits};
 use crate::spec::{Doing, MicroError};
-use gbench_device_code as device_code;
-use gbench_model::text::list;
-use gbench_model::{CUBIN_FOLDER, DeviceCode, KernelCode, NVRTC_LIBRARY, sha256_hex};
+use gbench_model::{CUBIN_FOLDER, NVRTC_LIBRARY};
 
 type Result<T> = std::result::Result<T, CudaError>;
-
-#[derive(Clone, Debug)]
-pub(super) struct KernelSource {
-    /// The file's name without its folder, for messages.
-    pub name: String,
-    pub text: String,
-    /// In addition to the architecture.
-    pub options: Vec<String>,
-    /// Folders of headers, before the compiler's own.
-    pub include: Vec<PathBuf>,
-    /// Kernels by their names in the source, and variables as [`variable`] writes them.
-    pub entries: Vec<String>,
-}
-
-/// A variable of the source, as the compiler takes its name.
-pub(super) fn variable(name: &str) -> String {
-    format!("&{name}")
-}
-
-impl KernelSource {
-    pub(super) fn variables(&self) -> impl Iterator<Item = &str> {
-        self.entries.iter().map(String::as_str).filter(|entry| entry.starts_with('&'))
-    }
-
-    fn lacks(&self, entry: &str) -> CudaError {
-        let file = self.name.clone();
-        match entry.strip_prefix('&') {
-            Some(name) => CudaError::NoVariable { file, name: name.into() },
-            None => CudaError::NoEntry { file, entry: entry.into() },
-        }
-    }
-}
-
-/// Machine code that was parsed completely, and the compiler's notes.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Compiled {
-    pub cubin: Vec<u8>,
-    pub about: CompilerNotes,
-    /// Its kernels, with the spills, which only the compiler's log contains.
-    pub code: DeviceCode,
-}
-
-impl Compiled {
-    /// Errors: the code cannot be parsed completely. Such code is not passed to the driver, which trusts the sizes in it.
-    fn new(cubin: Vec<u8>, about: CompilerNotes) -> std::result::Result<Self, device_code::CodeError> {
-        let code = device_code::read(&cubin)?.pop().ok_or(device_code::CodeError::NoDeviceCode)?;
-        let mut code = recorded(code);
-        code.compiler = Some(about.compiler.clone());
-        for (name, spills) in device_code::spills(&about.log) {
-            if let Some(kernel) = code.kernels.get_mut(&name) {
-                kernel.spill_store_bytes = Some(spills.store);
-                kernel.spill_load_bytes = Some(spills.load);
-            }
-        }
-        Ok(Self { cubin, about, code })
-    }
-}
-
-/// The code of a file in the form of a record.
-fn recorded(code: device_code::ArchCode) -> DeviceCode {
-    let kernel = |kernel: device_code::ArchKernel| KernelCode {
-        sha256: kernel.sha256,
-        registers: kernel.registers,
-        shared_bytes: kernel.shared_bytes,
-        frame_bytes: kernel.frame_bytes,
-        ..KernelCode::default()
-    };
-    DeviceCode {
-        arch: code.arch,
-        compiler: code.compiler,
-        kernels: code.kernels.into_iter().map(|(name, code)| (name, kernel(code))).collect(),
-    }
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct CompilerNotes {
-    /// `NVRTC 13.5`.
-    pub compiler: String,
-    /// Contains the registers, frames and spills of each kernel.
-    pub log: String,
-    /// Names in the machine code, by those in the source.
-    pub names: BTreeMap<String, String>,
-}
 
 /// Compiles for a device, or takes the code that an earlier process of the run compiled.
 ///
@@ -115,7 +29,7 @@ pub(super) fn compile(source: &KernelSource, arch: &str, cuda_version: u32) -> R
     if let Some(found) = kept.as_ref().and_then(Kept::read) {
         return Ok(found);
     }
-    let compiled = Nvrtc::load(cuda_version)?.compile(source, arch)?;
+    let compiled = Nvrtc::load(Some(cuda_version), Some(arch))?.compile(source, arch)?;
     if let Some(kept) = kept {
         // A full folder only costs the next process time.
         let _ = kept.write(&compiled);
@@ -124,16 +38,29 @@ pub(super) fn compile(source: &KernelSource, arch: &str, cuda_version: u32) -> R
 }
 
 /// The compiler that a process on this machine would use, and the newest CUDA of its driver: `NVRTC 12.4, CUDA 12.4 in the
-/// driver`. Loads both libraries and starts no work on a GPU.
+/// driver`. `capabilities`: of the machine's cards, such as `9.0`. Loads both libraries and starts no work on a GPU.
 ///
-/// Errors: no driver, or no compiler for it.
-pub fn compiler_in_use() -> Result<String> {
+/// Errors: no driver, or no compiler for it or for a card.
+pub fn compiler_in_use<'c>(capabilities: impl Iterator<Item = &'c str>) -> Result<String> {
     let cuda_version = device::cuda_version(api::api()?)?;
-    let nvrtc = Nvrtc::load(cuda_version)?;
-    Ok(format!("{}, CUDA {}.{} in the driver", nvrtc.name(), cuda_version / 1000, cuda_version % 1000 / 10))
+    let archs: BTreeSet<String> =
+        capabilities.map(|capability| format!("sm_{}", capability.replace('.', ""))).collect();
+    let mut found = BTreeSet::new();
+    for arch in &archs {
+        let nvrtc = Nvrtc::load(Some(cuda_version), Some(arch))?;
+        let relative = nvrtc.target(arch).filter(|target| target != arch);
+        let relative = relative.map_or_else(String::new, |target| format!(" (with {target} for {arch})"));
+        found.insert(format!("{}{relative}", nvrtc.name()));
+    }
+    if archs.is_empty() {
+        found.insert(Nvrtc::load(Some(cuda_version), None)?.name());
+    }
+    let found: Vec<String> = found.into_iter().collect();
+    Ok(format!("{}, {} in the driver", found.join(", "), toolkits::shown(cuda_version)))
 }
 
 /// Compiles sources for an architecture into a folder in which [`compile`] finds them; returns the path of each one's code.
+/// Where this machine has a driver, the code is for it.
 ///
 /// Errors: as for [`compile`], or the folder cannot be written.
 pub(super) fn compile_into(
@@ -141,7 +68,8 @@ pub(super) fn compile_into(
     sources: &[KernelSource],
     arch: &str,
 ) -> std::result::Result<Vec<(PathBuf, Compiled)>, MicroError> {
-    let nvrtc = Nvrtc::load(u32::MAX)?;
+    let driver = api::api().and_then(device::cuda_version).ok();
+    let nvrtc = Nvrtc::load(driver, Some(arch))?;
     let compiled = sources.iter().map(|source| {
         let compiled = nvrtc.compile(source, arch)?;
         let kept = Kept::new(folder, source, arch);
@@ -151,47 +79,12 @@ pub(super) fn compile_into(
     compiled.collect()
 }
 
-/// The place of one compilation in the folder of a run. The key is the source text without its headers, which do not change
-/// within a run.
-struct Kept {
-    code: PathBuf,
-    about: PathBuf,
-}
-
-impl Kept {
-    fn new(folder: &Path, source: &KernelSource, arch: &str) -> Self {
-        let include: Vec<_> = source.include.iter().map(|it| it.to_string_lossy()).collect();
-        let parts =
-            [arch, &source.options.join("\n"), &include.join("\n"), &source.entries.join("\n"), &source.text];
-        let key = sha256_hex(parts.join("\0").as_bytes());
-        Self { code: folder.join(format!("{key}.cubin")), about: folder.join(format!("{key}.json")) }
-    }
-
-    /// Also `None` if it cannot be read; it is then compiled again.
-    fn read(&self) -> Option<Compiled> {
-        let about = serde_json::from_slice(&fs::read(&self.about).ok()?).ok()?;
-        Compiled::new(fs::read(&self.code).ok()?, about).ok()
-    }
-
-    /// Atomic, since two processes may write at once.
-    fn write(&self, compiled: &Compiled) -> io::Result<()> {
-        let about = serde_json::to_vec(&compiled.about)?;
-        for (path, bytes) in [(&self.code, &compiled.cubin), (&self.about, &about)] {
-            let folder = path.parent().unwrap_or(Path::new("."));
-            let mut file = tempfile::NamedTempFile::new_in(folder)?;
-            file.write_all(bytes)?;
-            file.persist(path)?;
-        }
-        Ok(())
-    }
-}
-
 type Program = *mut c_void;
 type Code = c_int;
 
 /// The loaded compiler. Pointers to its functions are valid as long as the library, which stays open.
 struct Nvrtc {
-    version: (i32, i32),
+    version: (u32, u32),
     /// Folders of CUDA's headers.
     headers: Vec<PathBuf>,
     create: unsafe extern "C" fn(
@@ -210,17 +103,19 @@ struct Nvrtc {
     log: unsafe extern "C" fn(Program, *mut c_char) -> Code,
     code_size: unsafe extern "C" fn(Program, *mut usize) -> Code,
     code: unsafe extern "C" fn(Program, *mut c_char) -> Code,
-    archs: Vec<i32>,
+    archs: Vec<u32>,
     _library: Library,
 }
 
 impl Nvrtc {
-    /// The newest compiler whose machine code this driver supports, else the newest. `cuda_version`: the driver's, 12040 for
-    /// 12.4.
-    fn load(cuda_version: u32) -> Result<Self> {
+    /// The first compiler whose machine code the driver loads and which knows the card; else one that knows an earlier card whose
+    /// code runs on it. `cuda_version`: the driver's, 12040 for 12.4, if its code is for a driver here.
+    ///
+    /// Errors: there is none. Code of a newer major version than the driver's is never made: the driver refuses it.
+    fn load(cuda_version: Option<u32>, arch: Option<&str>) -> Result<Self> {
+        let driver = cuda_version.map(|version| version / 1000);
         let candidates = candidates();
-        let mut newer: Option<Self> = None;
-        let mut broken = Vec::new();
+        let (mut relative, mut unfit, mut broken) = (None, Vec::new(), Vec::new());
         for path in &candidates {
             open_builtins(path);
             // SAFETY: opening the library runs its initialisers, which is what it is there for.
@@ -233,17 +128,37 @@ impl Nvrtc {
                 Err(_) => continue,
             };
             let Some(loaded) = Self::of(library, path) else { continue };
-            if loaded.version.0.unsigned_abs() <= cuda_version / 1000 {
-                return Ok(loaded);
+            if let Some(cuda_version) = cuda_version.filter(|version| version / 1000 < loaded.version.0) {
+                let arch = arch.map(str::to_owned);
+                unfit.push(CudaError::NewLibrary { library: loaded.name(), cuda_version, arch });
+                continue;
             }
-            newer.get_or_insert(loaded);
+            let Some(arch) = arch else { return Ok(loaded) };
+            match loaded.target(arch) {
+                Some(target) if toolkits::number_of(&target) == toolkits::number_of(arch) => {
+                    return Ok(loaded);
+                }
+                Some(_) => _ = relative.get_or_insert(loaded),
+                None => {
+                    let compiler = loaded.name();
+                    unfit.insert(0, CudaError::OldCompiler { compiler, arch: arch.into(), driver });
+                }
+            }
         }
-        newer.ok_or_else(|| {
+        if let Some(relative) = relative {
+            return Ok(relative);
+        }
+        Err(unfit.into_iter().next().unwrap_or_else(|| {
             let mut looked: Vec<String> = candidates.iter().map(|path| path.display().to_string()).collect();
             looked.dedup();
             looked.extend(broken);
-            CudaError::NoCompiler { looked: list(&looked, 8) }
-        })
+            CudaError::NoCompiler { looked, driver }
+        }))
+    }
+
+    /// The architecture that it compiles for a card; `None`: none that the card runs.
+    fn target(&self, arch: &str) -> Option<String> {
+        toolkits::target(arch, self.version, &self.archs)
     }
 
     /// `None` for a library that lacks a function: NVRTC before 11.2 provides no machine code.
@@ -257,9 +172,12 @@ impl Nvrtc {
             if version(&mut major, &mut minor) != 0 {
                 return None;
             }
+            // The loader may have found it anywhere.
+            let place = libraries::file_of(*version as *const () as usize);
+            let places: Vec<&Path> = [Some(path), place.as_deref()].into_iter().flatten().collect();
             Some(Self {
-                version: (major, minor),
-                headers: headers(path),
+                version: (major.unsigned_abs(), minor.unsigned_abs()),
+                headers: libraries::headers(&places, major.unsigned_abs()),
                 create: *library.get(b"nvrtcCreateProgram\0").ok()?,
                 destroy: *library.get(b"nvrtcDestroyProgram\0").ok()?,
                 compile: *library.get(b"nvrtcCompileProgram\0").ok()?,
@@ -280,13 +198,14 @@ impl Nvrtc {
     }
 
     fn compile(&self, source: &KernelSource, arch: &str) -> Result<Compiled> {
-        let number = arch.strip_prefix("sm_").and_then(|number| number.trim_end_matches('a').parse().ok());
-        if !self.archs.is_empty() && number.is_some_and(|number| !self.archs.contains(&number)) {
-            let (major, minor) = self.version;
-            return Err(CudaError::OldCompiler { version: format!("{major}.{minor}"), arch: arch.into() });
-        }
+        let arch = self.target(arch).unwrap_or_else(|| arch.to_owned());
         let program = Compilation::new(self, source)?;
-        let failed = |log: String| CudaError::Compile { file: source.name.clone(), arch: arch.into(), log };
+        let failed = |log: String| CudaError::Compile {
+            file: source.name.clone(),
+            arch: arch.clone(),
+            log,
+            toolkit: self.version.0,
+        };
         for entry in &source.entries {
             let entry = c_text(entry).ok_or_else(|| failed(format!("`{entry}` is not a valid name")))?;
             // SAFETY: the program lives, and the text ends in NUL. A name that is wrong is an error of the compilation.
@@ -327,11 +246,17 @@ fn unknown_entry<'s>(log: &str, entries: &'s [String]) -> Option<&'s str> {
     sorted.into_iter().nth(number.parse::<usize>().ok()?.checked_sub(2)?)
 }
 
-/// The log from its first error on; figures and warnings precede it.
+/// The log from its first error on; figures and warnings precede it. The error's file is without its folder, which may be
+/// longer than the line that reports have room for.
 fn telling(log: &str) -> Option<String> {
-    let lines: Vec<&str> = log.lines().map(str::trim_end).filter(|line| !line.trim().is_empty()).collect();
-    let first = lines.iter().position(|line| line.contains("error")).unwrap_or(0);
-    (!lines.is_empty()).then(|| lines[first..].join("\n"))
+    let mut lines: Vec<&str> =
+        log.lines().map(str::trim_end).filter(|line| !line.trim().is_empty()).collect();
+    lines.drain(..lines.iter().position(|line| line.contains("error")).unwrap_or(0));
+    let first = lines.first_mut()?;
+    if let Some((folder, _)) = first.split_once('(').and_then(|(place, _)| place.rsplit_once('/')) {
+        *first = &first[folder.len() + 1..];
+    }
+    Some(lines.join("\n"))
 }
 
 struct Compilation<'n> {
@@ -355,6 +280,7 @@ impl<'n> Compilation<'n> {
             file: source.name.clone(),
             arch: String::new(),
             log: log.into(),
+            toolkit: nvrtc.version.0,
         };
         let text = c_text(&source.text).ok_or_else(|| failed("it holds a NUL"))?;
         let name = c_text(&source.name).unwrap_or_default();
@@ -399,7 +325,7 @@ fn c_text(text: &str) -> Option<CString> {
 }
 
 /// Numbers of the architectures that it supports; empty if it does not report them.
-fn archs(library: &Library) -> Vec<i32> {
+fn archs(library: &Library) -> Vec<u32> {
     // SAFETY: the types are those of `nvrtc.h`; room for as many numbers as the first call says.
     unsafe {
         let count = library.get::<unsafe extern "C" fn(*mut c_int) -> Code>(b"nvrtcGetNumSupportedArchs\0");
@@ -410,7 +336,8 @@ fn archs(library: &Library) -> Vec<i32> {
             return Vec::new();
         }
         let mut archs = vec![0; number as usize];
-        if list(archs.as_mut_ptr()) == 0 { archs } else { Vec::new() }
+        let answered = list(archs.as_mut_ptr()) == 0;
+        archs.into_iter().filter(|_| answered).filter_map(|arch| arch.try_into().ok()).collect()
     }
 }
 
@@ -443,20 +370,6 @@ fn open_builtins(path: &Path) {
     }
 }
 
-/// Folders of headers such as `cuda_fp16.h` for a compiler at `path`: in a toolkit, in the packages of CUDA 13 and 12.
-fn headers(path: &Path) -> Vec<PathBuf> {
-    let mut places = Vec::new();
-    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        places.extend(
-            ["../include", "../../cuda_runtime/include", "../../cuda_crt/include", "../../cuda_nvcc/include"]
-                .map(|it| folder.join(it)),
-        );
-    }
-    places.extend(libraries::toolkits().map(|home| home.join("include")));
-    places.retain(|place| place.join("cuda_fp16.h").exists() || place.join("crt/mma.h").exists());
-    places
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -465,6 +378,11 @@ mod tests {
     fn the_log_begins_with_its_first_error() {
         let log = "k.cu(1): warning #177-D: unused\nptxas info : 0 bytes gmem\nptxas error : too much shared data\nptxas fatal : stopped\n";
         assert_eq!(telling(log).unwrap(), "ptxas error : too much shared data\nptxas fatal : stopped");
+        let log = "k.cu(1): warning: odd\n/opt/a/b/include/cuda/x.h(7): catastrophic error: cannot open source file \"nv/target\"\n";
+        assert_eq!(
+            telling(log).unwrap(),
+            "x.h(7): catastrophic error: cannot open source file \"nv/target\""
+        );
         assert_eq!(telling("odd words\n").unwrap(), "odd words");
         assert_eq!(telling(" \n"), None);
     }

@@ -6,7 +6,8 @@ use std::path::Path;
 
 use serde_json::json;
 
-use super::compiler::{KernelSource, compile_into};
+use super::compiler::compile_into;
+use super::machine_code::KernelSource;
 use super::operator::source;
 use super::operators::OPERATORS;
 use super::support::support_source;

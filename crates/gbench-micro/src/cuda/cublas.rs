@@ -3,7 +3,6 @@
 
 use std::ffi::{c_int, c_void};
 use std::mem::ManuallyDrop;
-use std::path::PathBuf;
 use std::ptr;
 
 use cudarc::driver::sys::CUstream;
@@ -81,10 +80,7 @@ impl Drop for Cublas {
 impl Cublas {
     /// Errors: it is not installed, or cannot use the GPU.
     pub(super) fn open(gpu: &CudaDevice) -> Result<Self, CudaError> {
-        let candidates = libraries::candidates(&NAMES, &PACKAGES);
-        // SAFETY: opening a library runs its initialisers, which is what it is there for.
-        let open = |path: &PathBuf| unsafe { Library::new(path) }.ok();
-        let library = candidates.iter().find_map(open).ok_or(CudaError::NoCublas)?;
+        let library = newest_for(gpu.facts().cuda_version)?;
         // SAFETY: the types are those of `cublas_v2.h` for these names; places for the answers; the stream lives as long as the GPU,
         // which the caller keeps.
         unsafe {
@@ -98,7 +94,7 @@ impl Cublas {
             let (Ok(create), Ok(destroy), Ok(set_stream), Ok(get_version), Ok(gemm)) =
                 (create, destroy, set_stream, get_version, gemm)
             else {
-                return Err(CudaError::NoCublas);
+                return Err(CudaError::NoCublas { driver: gpu.facts().cuda_version / 1000 });
             };
             let (destroy, gemm) = (*destroy, *gemm);
             let mut handle: Handle = ptr::null_mut();
@@ -163,6 +159,38 @@ impl Cublas {
         };
         check("cublasGemmEx", code)
     }
+}
+
+/// The first library of no newer major version than the driver's, which could not use its code.
+fn newest_for(cuda_version: u32) -> Result<Library, CudaError> {
+    let driver = cuda_version / 1000;
+    let mut missing = CudaError::NoCublas { driver };
+    for path in libraries::candidates(&NAMES, &PACKAGES) {
+        // SAFETY: opening a library runs its initialisers, which is what it is there for.
+        let Ok(opened) = (unsafe { Library::new(&path) }) else { continue };
+        match major(&opened) {
+            Some(major) if major > driver => {
+                let library = format!("cuBLAS {major}");
+                missing = CudaError::NewLibrary { library, cuda_version, arch: None };
+                // Not closed, like the one in use.
+                std::mem::forget(opened);
+            }
+            _ => return Ok(opened),
+        }
+    }
+    Err(missing)
+}
+
+fn major(library: &Library) -> Option<u32> {
+    const MAJOR: c_int = 0;
+    let mut value = 0;
+    // SAFETY: the type is that of `cublas_v2.h` for this name, and a place for the number. It needs no handle.
+    let code = unsafe {
+        let ask =
+            library.get::<unsafe extern "C" fn(c_int, *mut c_int) -> Code>(b"cublasGetProperty\0").ok()?;
+        ask(MAJOR, &mut value)
+    };
+    if code == 0 { u32::try_from(value).ok() } else { None }
 }
 
 fn check(function: &'static str, code: Code) -> Result<(), CudaError> {

@@ -1,12 +1,16 @@
 //! Errors of a GPU and its libraries, apart from those of benchmarks.
 
+use super::toolkits;
+use gbench_model::text::list;
+
 /// Codes of `cuda.h` with a meaning beyond a failed call.
 const OUT_OF_MEMORY: u32 = 2;
-/// No driver in the kernel, no device, an old driver. A GPU in exclusive use by another process (46) is not a lack of the
-/// machine.
-const MACHINE: [u32; 6] = [34, 100, 101, 802, 803, 804];
-/// The kernel accessed memory that is not its own.
-const ILLEGAL_ADDRESS: [u32; 4] = [700, 716, 717, 719];
+/// Another process has the GPU, which is in exclusive mode.
+pub(super) const UNAVAILABLE: u32 = 46;
+/// No driver in the kernel, no device, an old driver.
+const MACHINE: [u32; 7] = [34, UNAVAILABLE, 100, 101, 802, 803, 804];
+/// Code for another card, of a newer toolkit, or PTX of a newer one.
+pub(super) const REFUSED_CODE: [u32; 3] = [200, 209, 222];
 
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum CudaError {
@@ -18,19 +22,23 @@ pub enum CudaError {
     NoDevice,
     #[error("{function}: {name} ({code}): {text}{}", hint(*code))]
     Call { function: &'static str, code: u32, name: String, text: String },
-    #[error(
-        "no compiler for kernels: NVRTC (libnvrtc.so) is not here; looked in {looked}. Install a CUDA toolkit or the Python package nvidia-cuda-nvrtc, or name it by GBENCH_NVRTC"
-    )]
-    NoCompiler { looked: String },
+    #[error("no compiler for kernels: NVRTC (libnvrtc.so) is not here; looked in {}", list(looked, 8))]
+    NoCompiler { looked: Vec<String>, driver: Option<u32> },
+    /// It makes code that the driver does not load. `arch`: the card for which it was to do so.
+    #[error("{library} is too new for this driver, which is for {}", toolkits::shown(*cuda_version))]
+    NewLibrary { library: String, cuda_version: u32, arch: Option<String> },
+    #[error("its machine code is of {compiler}, and this driver is for {}: {refused}", toolkits::shown(*cuda_version))]
+    NewCode { compiler: String, cuda_version: u32, refused: Box<CudaError> },
     #[error("cuBLAS (libcublas.so) is not here")]
-    NoCublas,
+    NoCublas { driver: u32 },
     #[error("{function}: cuBLAS error {code}")]
     Cublas { function: &'static str, code: i32 },
-    #[error("NVRTC {version} does not compile for {arch}")]
-    OldCompiler { version: String, arch: String },
-    /// The source is wrong, or a header is missing; the compiler's output.
+    /// `driver`: the major version of CUDA that it is for, if there is one.
+    #[error("{compiler} does not compile for {arch}")]
+    OldCompiler { compiler: String, arch: String, driver: Option<u32> },
+    /// The source is wrong, or a header is missing; the output of the compiler of this major version.
     #[error("{file} cannot be compiled for {arch}: {log}")]
-    Compile { file: String, arch: String, log: String },
+    Compile { file: String, arch: String, log: String, toolkit: u32 },
     #[error(
         "{file} has no kernel `{entry}`: name it as the source does, with its namespace, and a template with its arguments"
     )]
@@ -66,12 +74,9 @@ pub enum CudaError {
     Parameters { kernel: String, takes: Vec<usize>, given: Vec<usize> },
 }
 
+/// A comparison shows the cause of a side alone, without its next step.
 fn hint(code: u32) -> &'static str {
-    if ILLEGAL_ADDRESS.contains(&code) {
-        "; a kernel reached beyond its buffers: check each `length` and the grid, or run it under compute-sanitizer"
-    } else {
-        ""
-    }
+    if code == UNAVAILABLE { "; it is in exclusive mode, and another process has it" } else { "" }
 }
 
 fn megabytes(bytes: f64) -> String {
@@ -97,9 +102,27 @@ impl CudaError {
         }
     }
 
+    /// True if there is nothing of NVIDIA's that could be wrong.
+    pub fn is_of_absence(&self) -> bool {
+        matches!(self, CudaError::NoDriver | CudaError::NoCompiler { .. })
+    }
+
+    /// The error where the driver refuses machine code, if that is of a toolkit that is too new for it.
+    pub(super) fn of_code(self, compiler: &str, cuda_version: u32) -> Self {
+        let is_newer = toolkits::major_of(compiler).is_some_and(|major| major > cuda_version / 1000);
+        match &self {
+            CudaError::Call { code, .. } if is_newer && REFUSED_CODE.contains(code) => {
+                CudaError::NewCode { compiler: compiler.into(), cuda_version, refused: Box::new(self) }
+            }
+            _ => self,
+        }
+    }
+
     /// True if the machine lacks something, which no benchmark can change.
     pub(crate) fn is_of_machine(&self) -> bool {
         match self {
+            // A driver that does not even start is of no use to any benchmark.
+            CudaError::Call { function: "cuInit", .. } => true,
             CudaError::Call { code, .. } => MACHINE.contains(code),
             CudaError::Compile { .. }
             | CudaError::Code { .. }
@@ -116,7 +139,9 @@ impl CudaError {
             | CudaError::OldDriver { .. }
             | CudaError::NoDevice
             | CudaError::NoCompiler { .. }
-            | CudaError::NoCublas
+            | CudaError::NewLibrary { .. }
+            | CudaError::NewCode { .. }
+            | CudaError::NoCublas { .. }
             | CudaError::OldCompiler { .. } => true,
         }
     }

@@ -7,15 +7,16 @@ use rand_pcg::Pcg64;
 use serde_json::json;
 
 use super::accuracy::Accuracy;
-use super::compiler::{Compiled, KernelSource, compile, variable};
+use super::compiler::compile;
 use super::cublas::{Cublas, SquareProduct};
-use super::device::{Buffer, CudaDevice, Facts, Function, Module, Parameters};
+use super::device::{Buffer, CudaDevice, Function, Module, Parameters};
 use super::error::CudaError;
 use super::floor::{KernelWork, floor, peaks, shown};
 use super::host_buffer::{HostBuffer, POISON};
+use super::machine_code::{Compiled, KernelSource, variable};
 use super::measuring::measure;
 use super::sampler::Sampler;
-use super::support::{Support, function};
+use super::support::{Support, function, module};
 use crate::channel::Channel;
 use crate::pace::Limit;
 use crate::spec::MicroError;
@@ -55,7 +56,7 @@ enum Callee {
 /// Compiles the source for the GPU, loads it, and sends the device code on the channel.
 pub(super) fn load(channel: &mut Channel, gpu: &CudaDevice, kernel: &Kernel) -> Result<Loaded, MicroError> {
     let compiled = compile(&kernel.source, &kernel.arch, gpu.facts().cuda_version)?;
-    let module = gpu.module(&compiled.cubin)?;
+    let module = module(gpu, &compiled)?;
     let code = code_of(&compiled, &kernel.entry);
     check_shared(gpu, code.as_ref(), kernel.launch.shared_bytes)?;
     let function = function(&module, &compiled, &kernel.entry, kernel.launch.shared_bytes)?;
@@ -82,17 +83,11 @@ pub(super) fn load_cublas(
     Ok(Loaded { gpu: gpu.clone(), callee, launch: kernel.launch, arguments: kernel.arguments.clone() })
 }
 
-/// Bytes of shared memory that compilers count and that the card's limit excludes: from compute capability 9.0 on the system
-/// takes them. On an H200, a kernel that declares none has 1024, and may request all 232,448.
-fn reserved((major, _): (u32, u32)) -> u64 {
-    if major >= 9 { 1024 } else { 0 }
-}
-
 /// Errors: the kernel declares and requests more shared memory than a block of the card has.
 fn check_shared(gpu: &CudaDevice, code: Option<&DeviceCode>, asked: u32) -> Result<(), CudaError> {
-    let Facts { shared_bytes: most, capability, .. } = *gpu.facts();
+    let most = gpu.facts().shared_bytes;
     let declared = code.and_then(|code| code.kernels.values().filter_map(|kernel| kernel.shared_bytes).max());
-    let own = declared.unwrap_or(0).saturating_sub(reserved(capability));
+    let own = declared.unwrap_or(0);
     if most > 0 && asked > 0 && own + u64::from(asked) > u64::from(most) {
         return Err(CudaError::SharedMemory { asked, own, most });
     }

@@ -4,7 +4,7 @@
 //! | file | |
 //! |---|---|
 //! | `api`, `device` | the driver's functions, and a GPU behind functions that cannot be misused |
-//! | `compiler` | from a kernel's source to machine code |
+//! | `compiler`, `machine_code` | from a kernel's source to machine code |
 //! | `sampler` | one sample: events around calls, the device blocked meanwhile, and the clock |
 //! | `energy` | the joules of a call |
 //! | `throttle`, `measuring` | warm-up until the card settles, groups of samples, attempts on a throttled card |
@@ -12,11 +12,14 @@
 //! | `operators`, `kernels/*.cu`, `host_buffer` | the kernels of the suite with their right answers |
 //! | `user_kernel` | a kernel of the user |
 //! | `launches` | the cost of launching, and copies |
-//! | `cublas`, `libraries` | NVIDIA's matrix product for comparison, and the places of such libraries |
+//! | `cublas`, `libraries` | NVIDIA's matrix product for comparison, and the places of such libraries and their headers |
+//! | `toolkits` | which versions of CUDA, drivers, packages and cards belong together |
+//! | `error`, `advice` | what went wrong, and what to do about it |
 //!
 //! `unsafe` is only in `api`, `device`, `compiler` and `cublas`.
 
 mod accuracy;
+mod advice;
 mod api;
 mod compiler;
 pub mod cubins;
@@ -30,16 +33,19 @@ mod host_buffer;
 mod kernel;
 mod launches;
 mod libraries;
+mod machine_code;
 mod measuring;
 mod operator;
 mod operators;
 mod sampler;
 mod support;
 mod throttle;
+mod toolkits;
 mod user_kernel;
 
 use super::workload::Workload;
 
+pub use advice::next;
 pub use compiler::compiler_in_use;
 pub use error::CudaError;
 pub(super) use gpu_facts::gpus;

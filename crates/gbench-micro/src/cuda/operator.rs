@@ -1,12 +1,13 @@
 //! Measures a kernel of the suite.
 
-use super::compiler::KernelSource;
 use super::device::CudaDevice;
 use super::floor::KernelWork;
 use super::host_buffer::HostBuffer;
 use super::kernel::{Kernel, Loaded, Verified, filled, load, load_cublas};
+use super::machine_code::KernelSource;
 use super::measuring::METRICS;
 use super::operators::{FLUSH_L2, KernelCase, Operator};
+use super::support::DIALECT;
 use crate::channel::Channel;
 use crate::spec::{Defaults, MicroError};
 use crate::throttle_state::OpenLook;
@@ -80,7 +81,7 @@ pub(super) fn source(case: &KernelCase) -> KernelSource {
     KernelSource {
         name: case.file.into(),
         text: case.text(),
-        options: case.options.clone(),
+        options: case.options.iter().cloned().chain([DIALECT.into()]).collect(),
         include: Vec::new(),
         entries: vec![case.entry.into()],
     }

@@ -1,9 +1,13 @@
 //! Kernels of loaded machine code, and those that support measuring.
 
-use super::compiler::{Compiled, KernelSource, compile};
+use super::compiler::compile;
 use super::device::{CudaDevice, Function, Module};
 use super::error::CudaError;
+use super::machine_code::{Compiled, KernelSource};
 use gbench_device_code as device_code;
+
+/// An option that the suite's own kernels need: CUDA 11 compiles as C++14 by itself, later ones as C++17.
+pub(super) const DIALECT: &str = "--std=c++17";
 
 /// A kernel of loaded code by its name in the source. Errors: it does not exist, or the driver refuses its requirements.
 pub(super) fn function(
@@ -19,6 +23,12 @@ pub(super) fn function(
     module.function(name, takes, shared_bytes)
 }
 
+/// Loads compiled code. Errors: the driver refuses it, with why if its toolkit is too new.
+pub(super) fn module(gpu: &CudaDevice, compiled: &Compiled) -> Result<Module, CudaError> {
+    let of_code = |error: CudaError| error.of_code(&compiled.about.compiler, gpu.facts().cuda_version);
+    gpu.module(&compiled.cubin).map_err(of_code)
+}
+
 pub(super) struct Support {
     module: Module,
     compiled: Compiled,
@@ -27,7 +37,7 @@ pub(super) struct Support {
 impl Support {
     pub(super) fn load(gpu: &CudaDevice) -> Result<Self, CudaError> {
         let compiled = compile(&support_source(), &gpu.facts().arch(), gpu.facts().cuda_version)?;
-        Ok(Self { module: gpu.module(&compiled.cubin)?, compiled })
+        Ok(Self { module: module(gpu, &compiled)?, compiled })
     }
 
     pub(super) fn function(&self, name: &str) -> Result<Function, CudaError> {
@@ -39,7 +49,7 @@ pub(super) fn support_source() -> KernelSource {
     KernelSource {
         name: "support.cu".into(),
         text: include_str!("kernels/support.cu").into(),
-        options: Vec::new(),
+        options: vec![DIALECT.into()],
         include: Vec::new(),
         entries: Vec::new(),
     }

@@ -5,11 +5,11 @@ use std::env;
 use std::fs;
 
 use super::accuracy::Accuracy;
-use super::compiler::{KernelSource, variable};
 use super::device::CudaDevice;
 use super::floor::KernelWork;
 use super::host_buffer::HostBuffer;
 use super::kernel::{Check, Kernel, Loaded, Verified, filled, load};
+use super::machine_code::{KernelSource, variable};
 use super::measuring::METRICS;
 use crate::channel::Channel;
 use crate::spec::{Defaults, MicroError};

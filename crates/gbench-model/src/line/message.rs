@@ -202,6 +202,8 @@ pub enum Event {
         reason: String,
         /// The resource that the machine lacks, if that is the reason.
         lacks: Option<Lack>,
+        /// The next step, in place of the reports' usual advice.
+        next: Option<String>,
     },
     /// The device throttled while samples were taken. The samples are sent as usual.
     Throttled {
@@ -219,6 +221,8 @@ pub enum Event {
         /// `out_of_memory` and `import` are known; anything else is kept as given.
         kind: Option<String>,
         trace: Option<String>,
+        /// The next step, in place of the reports' usual advice.
+        next: Option<String>,
     },
     /// In a process that several cases share: the following lines belong to this one of the request's `cases`.
     Case { index: u32 },

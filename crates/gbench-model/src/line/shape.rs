@@ -138,7 +138,7 @@ const EVENTS: [(&str, &[Field]); 16] = [
         "answer",
         &[need("output", Form::Text), need("values", Form::Measurements), may("tolerance", Form::Number)],
     ),
-    ("skip", &[need("reason", Form::Text), may("lacks", Form::Lack)]),
+    ("skip", &[need("reason", Form::Text), may("lacks", Form::Lack), may("next", Form::Text)]),
     (
         "throttled",
         &[
@@ -148,7 +148,15 @@ const EVENTS: [(&str, &[Field]); 16] = [
             need("spoilt", Form::Flag),
         ],
     ),
-    ("error", &[need("message", Form::Text), may("kind", Form::Text), may("trace", Form::Text)]),
+    (
+        "error",
+        &[
+            need("message", Form::Text),
+            may("kind", Form::Text),
+            may("trace", Form::Text),
+            may("next", Form::Text),
+        ],
+    ),
     ("case", &[need("index", Form::Count32)]),
     ("yield", &[]),
     ("end", &[]),

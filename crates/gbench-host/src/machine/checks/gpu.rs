@@ -43,7 +43,11 @@ pub(super) fn checks(manifest: &Manifest, readings: &Readings) -> Vec<MachineChe
     if !gpus.devices.is_empty() {
         checks.extend(TOPICS.iter().map(|(name, topic)| check(name, combined(&gpus.devices, *topic))));
         checks.push(check("clock control", clock_control(readings)));
-        checks.push(check("compiler", compiler(readings)));
+        let mut compiler = check("compiler", compiler(readings));
+        if let Some(next) = &readings.cuda_compiler_next {
+            compiler.advice.clone_from(next);
+        }
+        checks.push(compiler);
         checks.push(check("profilers", profilers(manifest, readings)));
     }
     checks
@@ -235,14 +239,14 @@ fn ecc(gpu: &Gpu) -> CheckResult {
     of(&gpu.ecc, |on| ok(if *on { "on" } else { "off" }))
 }
 
-/// Without NVRTC, the suite's own kernels and those of `[benchmark.cuda]` are skipped; the user's programs still run.
+/// Without NVRTC, the suite's own kernels and those of `[benchmark.cuda]` are skipped; the user's programs still run. One that
+/// does not fit the driver or a card was meant to be used.
 fn compiler(readings: &Readings) -> CheckResult {
+    let advice = "fix it, or the built-in GPU benchmarks and those of `[benchmark.cuda]` are skipped";
     match &readings.cuda_compiler {
         Probe::Known(found) => ok(found),
-        Probe::Absent(reason) | Probe::Failed(reason) => warning(
-            reason,
-            "fix it, or the built-in GPU benchmarks and those of `[benchmark.cuda]` are skipped",
-        ),
+        Probe::Absent(reason) => warning(reason, advice),
+        Probe::Failed(reason) => problem(reason, advice),
     }
 }
 

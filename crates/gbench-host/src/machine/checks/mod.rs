@@ -44,6 +44,7 @@ pub(super) mod tests {
             gpu_counters_restricted: Probe::Known(false),
             clock_control: Probe::Known(true),
             cuda_compiler: Probe::Known("NVRTC 12.4, CUDA 12.4 in the driver".into()),
+            cuda_compiler_next: None,
             measuring_lock: LockReading {
                 folder: Some(Probe::Known("/run/lock".into())),
                 holders: Vec::new(),
@@ -69,6 +70,7 @@ pub(super) mod tests {
             "valgrind" => readings.valgrind = of(value),
             "gpu_counters_restricted" => readings.gpu_counters_restricted = of(value),
             "cuda_compiler" => readings.cuda_compiler = of(value),
+            "cuda_compiler_next" => readings.cuda_compiler_next = of(value),
             "measuring_lock.folder" => readings.measuring_lock.folder = of(value),
             "measuring_lock.holders" => readings.measuring_lock.holders = of(value),
             "noise.spread" => readings.noise.spread = of(value),

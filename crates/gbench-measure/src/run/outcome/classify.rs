@@ -225,6 +225,9 @@ fn said(execution: &Execution, collected: &CollectedSamples, benchmark: &Benchma
             }
             _ => message,
         };
+        if let Some(next) = collected.next.as_deref().filter(|_| meaning != Meaning::OutOfMemory) {
+            return Some(failed(FailureKind::Error, cause, &first_line(next)));
+        }
         return Some(match meaning {
             Meaning::OutOfMemory => out_of_memory(cause),
             Meaning::Import => {
@@ -238,18 +241,19 @@ fn said(execution: &Execution, collected: &CollectedSamples, benchmark: &Benchma
             }
         });
     }
-    collected.skip.as_ref().map(|skip| declined(&skip.reason, skip.lacks))
+    collected.skip.as_ref().map(|skip| declined(&skip.reason, skip.lacks, skip.next.as_deref()))
 }
 
-fn declined(reason: &str, lacks: Option<Lack>) -> Outcome {
-    let (code, advice) = match lacks {
+fn declined(reason: &str, lacks: Option<Lack>, next: Option<&str>) -> Outcome {
+    let (code, usual) = match lacks {
         Some(Lack::Gpu) => (
             OutcomeCode::MissingRequirement,
             "install what is missing, or run on a machine that has it (docs/gpu.md)",
         ),
         None => (OutcomeCode::Declined, "nothing to do if this machine is not meant to run it"),
     };
-    Outcome::Skipped { code: Some(code), cause: first_line(reason), advice: advice.into() }
+    let advice = next.map_or_else(|| usual.into(), first_line);
+    Outcome::Skipped { code: Some(code), cause: first_line(reason), advice }
 }
 
 fn exit_code(execution: &Execution) -> Option<Outcome> {
@@ -294,7 +298,7 @@ fn by_harness(execution: &Execution) -> Option<Outcome> {
                         "run this case by hand; its output is in the run's logs",
                     ))
                 }
-                End::Skipped { reason } => Some(declined(reason, None)),
+                End::Skipped { reason } => Some(declined(reason, None, None)),
             };
         }
     };

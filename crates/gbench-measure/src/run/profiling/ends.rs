@@ -90,7 +90,7 @@ mod tests {
         );
         let mut said = ended(ExecutionEnd::Process(ProcessEnd::Exit(0)));
         let message = "out of memory\nat line 3".into();
-        said.events.push(Event::Error { message, kind: None, trace: None });
+        said.events.push(Event::Error { message, kind: None, trace: None, next: None });
         assert_eq!(cause(&said), "the case failed under ncu: out of memory");
     }
 

@@ -51,7 +51,7 @@ pub(crate) fn to_know(metadata: &BTreeMap<String, Value>) -> Vec<String> {
     let always = ["off_stream", "host_bound", "unchecked"];
     let told = always.iter().filter_map(|name| metadata.get(*name)?.as_str().map(str::to_owned));
     // These are texts if a request was only partly applied.
-    let asked = ["fresh_inputs", "cuda_graph", "iterations", "warmup"];
+    let asked = ["fresh_inputs", "cuda_graph", "iterations", "warmup", "do_bench"];
     let applied =
         asked.iter().filter_map(|name| Some(format!("`{name}`: {}", metadata.get(*name)?.as_str()?)));
     told.chain(applied).collect()

@@ -153,6 +153,7 @@ fn split(mut execution: Execution, cases: usize) -> Vec<Execution> {
                 .into(),
             kind: Some("exit".into()),
             trace: None,
+            next: None,
         });
     }
     let ranges = stages_by_case(&execution, cases);

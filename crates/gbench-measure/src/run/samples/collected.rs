@@ -34,6 +34,8 @@ pub(crate) struct CollectedSamples {
     pub skip: Option<Skip>,
     pub throttled: Option<Throttled>,
     pub error: Option<ReportedError>,
+    /// The next step that the program gives with its error.
+    pub next: Option<String>,
     pub answer: BTreeMap<String, AnswerValues>,
     pub device_code: Option<DeviceCode>,
     pub above_peak: Option<String>,
@@ -47,6 +49,7 @@ pub(crate) struct CollectedSamples {
 pub(crate) struct Skip {
     pub reason: String,
     pub lacks: Option<Lack>,
+    pub next: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -268,18 +271,20 @@ impl CollectedSamples {
                 let values = AnswerValues { values, tolerance: tolerance.unwrap_or(0.0), varies: false };
                 self.answer.insert(output, values);
             }
-            Event::Skip { reason, lacks } => {
-                self.skip.get_or_insert(Skip { reason, lacks });
+            Event::Skip { reason, lacks, next } => {
+                self.skip.get_or_insert(Skip { reason, lacks, next });
             }
             Event::Throttled { samples, of, reasons, spoilt } => {
                 self.throttled = Some(Throttled { samples, of, reasons, spoilt });
             }
-            Event::Error { message, kind, trace } => {
+            Event::Error { message, kind, trace, next } => {
                 let error = reported::bounded(&message, kind.as_deref(), trace.as_deref());
                 if let Some(trace) = &error.trace {
                     self.metadata.insert("error_trace".into(), trace.clone().into());
                 }
-                self.error.get_or_insert(error);
+                if self.error.is_none() {
+                    (self.error, self.next) = (Some(error), next);
+                }
             }
         }
     }

@@ -10,11 +10,12 @@ from .failures import cuda_is_there, error, skip
 
 MIN_RUN_TIME = 0.2  # seconds; torch's own default
 BLOCKS = 5  # of torch's timer at least
+QUANTILES = 21  # of an old `do_bench`
 LONG = 5.0  # seconds behind which two blocks are enough
 
 
 class DoBench:
-    """All samples of `triton.testing.do_bench`."""
+    """All samples of `triton.testing.do_bench`, or where its version gives none of them (before 3.2) their quantiles."""
 
     def __init__(self, call, settings, look):
         if not _importable("triton"):
@@ -22,13 +23,14 @@ class DoBench:
         if not cuda_is_there():
             raise skip("needs a CUDA device: `do_bench` was asked for, and it times nothing else")
         self.call, self.settings, self.look = call, settings, look
+        self.instead = None
 
     def warm_up(self):
         _first(self)
 
     def measure(self, samples):
         from triton.testing import do_bench
-        options = {"return_mode": "all"}
+        options = self._options(do_bench)
         if self.settings.duration > 0:
             options["rep"] = self.settings.duration * 1000
         if self.settings.burnin > 0:
@@ -36,8 +38,23 @@ class DoBench:
         for milliseconds in do_bench(self.call, **options):
             samples.add(float(milliseconds) / 1000)
 
+    def _options(self, do_bench):
+        import triton
+        version = str(getattr(triton, "__version__", ""))
+        if _numbers(version) >= (3, 2):
+            return {"return_mode": "all"}
+        self.instead = "%d quantiles of its samples: triton %s does not give them" % (QUANTILES, version)
+        # Not in their order, which would look like a drift.
+        places = [place * 8 % QUANTILES / (QUANTILES - 1) for place in range(QUANTILES)]
+        code = do_bench.__code__
+        names = code.co_varnames[:code.co_argcount]
+        return {"percentiles" if "percentiles" in names else "quantiles": places}
+
     def notes(self):
-        return dict(_not_applied(self.settings, "do_bench"), clock="do_bench", calls_per_sample=1)
+        notes = dict(_not_applied(self.settings, "do_bench"), clock="do_bench", calls_per_sample=1)
+        if self.instead:
+            notes["do_bench"] = self.instead
+        return notes
 
 
 class TorchTimer:
@@ -90,6 +107,14 @@ def _first(timer):
     """The first call, whose result is looked at. What the later ones return stays with the foreign timer."""
     if timer.look(timer.call(), False):
         raise error("mode", "the benchmark returns inference times, which this timing mode cannot gather; use the mode `auto`")
+
+
+def _numbers(version):
+    """(3, 2) of `3.2.0+git`; a version that says nothing is a new one."""
+    try:
+        return tuple(int(part) for part in version.split(".")[:2])
+    except ValueError:
+        return (99, 0)
 
 
 def _importable(name):

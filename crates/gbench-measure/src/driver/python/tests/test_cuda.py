@@ -98,6 +98,12 @@ class Events(DriverTest):
         self.assertIn("spin_kernel", launched)
         self.assertIn("vectorized_elementwise_kernel", launched)
 
+    def test_b37_an_old_do_bench_gives_quantiles_and_the_record_says_so(self):
+        told = single(pair("on_cuda.py"), "timing", options=options(mode="do_bench"), environment={"FAKE_TRITON": "3.1.0"})
+        self.assertEqual((min(told.values()), max(told.values()), len(told.values())), (0.0015, 0.0025, 21))
+        self.assertNotEqual(told.values(), sorted(told.values()))
+        self.assertIn("quantiles of its samples: triton 3.1.0", told.notes()["do_bench"])
+
     def test_do_bench_is_not_mixed_with_what_it_does_not_do(self):
         told = single(pair("on_cuda.py"), "timing", options=options(mode="do_bench"), cold=True)
         self.failed(told, "mode", "`do_bench` warms up")
