@@ -86,6 +86,39 @@ fn b8_records_that_have_the_repeats_of_google_benchmark_as_a_parameter_are_compa
 }
 
 #[test]
+fn q4_a_head_that_computes_something_else_is_invalid_and_what_varies_on_base_shows_nothing() {
+    let verdict = |change: fn(&mut AnswerValues, &mut AnswerValues)| {
+        let (mut base, mut head) = (standard(1), standard(2));
+        let values = AnswerValues { values: vec![Some(1.0), None], tolerance: 0.01, varies: false };
+        let (mut of_base, mut of_head) = (values.clone(), values);
+        change(&mut of_base, &mut of_head);
+        for (record, values) in [(&mut base, of_base), (&mut head, of_head)] {
+            case_of(record, "kernels/gemm").answer.insert("c".into(), values);
+        }
+        let document = compared(&base, &head, &by_processes());
+        let row =
+            document.rows.into_iter().find(|row| row.case.benchmark.as_str() == "kernels/gemm").unwrap();
+        (row.verdict == Verdict::Invalid).then_some(row.reason)
+    };
+    assert_eq!(verdict(|_, head| head.values[0] = Some(1.005)), None);
+    let differs = verdict(|_, head| head.values[0] = Some(0.5)).unwrap();
+    assert!(differs.contains("`c` differs by 50 %"), "{differs}");
+    // A head cannot be generous to itself.
+    assert!(verdict(|_, head| (head.values[0], head.tolerance) = (Some(0.5), 1.0)).is_some());
+    assert!(verdict(|_, head| head.values[1] = Some(1.0)).unwrap().contains("a number on one side only"));
+    let varies = verdict(|_, head| head.varies = true).unwrap();
+    assert!(varies.contains("head's processes compute different values"), "{varies}");
+    assert_eq!(verdict(|base, head| (base.varies, head.values[0]) = (true, Some(0.5))), None);
+    // Records of other versions may lack it.
+    let (base, mut head) = (standard(1), standard(2));
+    let values = AnswerValues { values: vec![Some(1.0)], tolerance: 0.0, varies: false };
+    case_of(&mut head, "kernels/gemm").answer.insert("c".into(), values);
+    for (base, head) in [(&base, &head), (&head, &base)] {
+        assert_ne!(row(&compared(base, head, &by_processes()), "kernels/gemm").verdict, Verdict::Invalid);
+    }
+}
+
+#[test]
 fn a_run_that_fell_back_to_the_cpu_is_another_case_and_the_reason_says_so() {
     let (base, mut head) = (standard(1), standard(2));
     case_of(&mut head, "kernels/gemm").id.device = "host".into();

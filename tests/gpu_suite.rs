@@ -129,7 +129,7 @@ fn a_sample_is_the_kernel_s_time_whatever_launching_costs_and_several_calls_wher
     let (seconds, notes) = time("kernel.gb_swish=0.003 launch_us=15", "flush_l2=true");
     assert!((seconds - 3e-6).abs() < 1e-9, "{seconds}");
     assert_eq!((&notes["calls_per_sample"], &notes["buffer_sets"]), (&34.into(), &34.into()));
-    assert_eq!((&notes["l2"], &notes["held_back"]), (&"cold".into(), &true.into()));
+    assert_eq!((&notes["l2"], &notes["held_back"]), (&"cold, its lines read".into(), &true.into()));
     let (seconds, notes) = time("kernel.gb_swish=0.003 launch_us=15", "flush_l2=false");
     assert!((seconds - 3e-6).abs() < 1e-9, "{seconds}");
     assert_eq!((&notes["buffer_sets"], &notes["l2"]), (&1.into(), &"hot".into()));

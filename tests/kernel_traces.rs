@@ -167,7 +167,7 @@ fn q5b_kernels_that_became_one_are_gone_and_the_whole_decides() {
     ran.exits(0).says("3 are gone");
     let document = repository.verdict();
     let found = by_verdict(&document);
-    assert_eq!(found[&Verdict::Improved], ["whole program gpu_busy", "whole program gpu_span"], "{found:#?}");
+    assert_eq!(found[&Verdict::Improved], ["whole program gpu_span", "whole program gpu_busy"], "{found:#?}");
     assert_eq!(found[&Verdict::Gone], ["norm 128 ", "reduce<Half> 128 ", "softmax 128 "], "{found:#?}");
     assert_eq!(found[&Verdict::New], ["reduce_softmax_norm 128 "]);
     let gone = document.rows.iter().find(|row| row.verdict == Verdict::Gone).unwrap();

@@ -11,7 +11,7 @@ const UNIFORM_LOAD: u64 = 0x7ac;
 
 /// The names, as in the machine code, of the `__constant__` variables that contain only zeros and that the kernel reads. One
 /// that the source sets to zero is among them. A variable that is only read at a computed place, such as an array of
-/// structures, may be missing: instructions then have no offset that tells it.
+/// structures, may be missing: instructions then have no offset that shows it.
 ///
 /// Errors: it is not a cubin.
 pub fn unset_constants(cubin: &[u8], kernel: &str) -> Result<Vec<String>, CodeError> {

@@ -85,7 +85,7 @@ pub use record::manifest::*;
 pub use record::nothing::{NothingMeasured, RefusalReason};
 pub use record::outcome::{FailureKind, Outcome, OutcomeCode};
 pub use record::own_figures::{
-    BYTES_OF_PEAK, ENERGY, FLOPS_OF_PEAK, NEAREST_PEAK, OwnFigure, PEAK_NOTES, PER_WATT,
+    BYTES_OF_PEAK, ENERGY, FLOPS_OF_PEAK, L2_STATE, NEAREST_PEAK, OwnFigure, PEAK_NOTES, PER_WATT,
 };
 pub use record::profile::{
     KernelProfile, MetricSet, MovedFigure, Profile, ProfileFigure, ProfileOutcome, Profiler, RawMetric,

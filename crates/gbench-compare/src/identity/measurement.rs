@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use gbench_model::{CaseRecord, JOBS, Origin, Thermal, Timing};
+use gbench_model::{CaseRecord, JOBS, L2_STATE, Origin, Thermal, Timing};
 
 use super::cases::PairedCase;
 use crate::wording::parts::counted;
@@ -39,6 +39,16 @@ pub(crate) fn other_settings(base: &CaseRecord, head: &CaseRecord) -> Option<Rea
     {
         return Some(Reason::SettingsDiffer {
             setting: CLOCK.to_owned(),
+            base: base.to_string(),
+            head: head.to_string(),
+            effect: SettingEffect::Program,
+        });
+    }
+    if let [Some(base), Some(head)] = [base, head].map(|case| case.metadata.get(L2_STATE))
+        && base != head
+    {
+        return Some(Reason::SettingsDiffer {
+            setting: L2_STATE.to_owned(),
             base: base.to_string(),
             head: head.to_string(),
             effect: SettingEffect::Program,

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use gbench_model::{
     Better, CODE_FIGURES, CaseId, CaseRecord, FailureKind, Metric, MetricDeclaration, Outcome, OwnFigure,
-    Side, error_of_result, is_counted, is_time,
+    Side, is_counted, is_time,
 };
 
 use super::change::Change;
@@ -16,6 +16,7 @@ use crate::evidence::quantized::are_counts;
 use crate::evidence::samples::RowLimits;
 use crate::evidence::samples::{Evidence, MeasuredSide, Unusable, case_side, is_instructions, only_stated};
 use crate::evidence::throttling;
+use crate::identity::answers::other_answer;
 use crate::identity::cases::{NearMatch, PairedCase, loosely, near_match};
 use crate::identity::measurement::other_settings;
 use crate::identity::wholes::Wholes;
@@ -143,7 +144,10 @@ impl<'a> RowBuilder<'a, '_> {
                 if may_be_mended && never_ran && is_own_failure(&base.outcome) {
                     // Base may have failed for another reason: its own advice leads there.
                     (Verdict::Mended, Reason::MendedOnHead { outcome, cause }, of_outcome(base))
-                } else if self.in_rounds && base.outcome.is_failure() {
+                } else if self.in_rounds
+                    && (base.outcome.is_failure()
+                        || !self.precedes_seq_e_5 && !never_ran && !base.part_of_whole)
+                {
                     // It ran there at first: what broke later hides what the change does here.
                     (Verdict::Invalid, Reason::FailedOnBase { outcome, cause }, of_outcome(base))
                 } else {
@@ -437,26 +441,6 @@ fn no_time(unit: &str) -> impl Fn((Side, &MeasuredSide)) -> Option<(Side, f64)> 
         let value = samples.find(|value| **value <= 0.0)?;
         is_time.then_some((side, *value))
     }
-}
-
-/// The first output that head computes otherwise than base. An output that base's processes compute differently shows nothing,
-/// and neither do others if a check of base's suite decides. `in_rounds`: one version of the gate measured both sides.
-fn other_answer(base: &CaseRecord, head: &CaseRecord, in_rounds: bool) -> Option<Reason> {
-    if base.metrics.iter().any(|metric| error_of_result(&metric.name).is_some()) {
-        return None;
-    }
-    base.answer.iter().filter(|(_, values)| !values.varies).find_map(|(output, values)| {
-        let output = output.clone();
-        match head.answer.get(&output) {
-            None => in_rounds.then_some(Reason::AnswerMissing { output }),
-            Some(of_head) if of_head.varies => Some(Reason::AnswerVaries { output }),
-            Some(of_head) => {
-                let difference = values.difference(of_head)?;
-                let difference = Some(difference).filter(|difference| difference.is_finite());
-                Some(Reason::AnswerDiffers { output, difference })
-            }
-        }
-    })
 }
 
 fn is_of_code(case: &CaseRecord, metric: &Metric) -> bool {

@@ -26,7 +26,11 @@ type Result<T> = std::result::Result<T, CudaError>;
 /// Errors: no compiler, one that does not know the architecture, or compiler errors.
 pub(super) fn compile(source: &KernelSource, arch: &str, cuda_version: u32) -> Result<Compiled> {
     let kept = env::var_os(CUBIN_FOLDER).map(|folder| Kept::new(Path::new(&folder), source, arch));
-    if let Some(found) = kept.as_ref().and_then(Kept::read) {
+    // Another machine may have compiled it, for a newer driver.
+    let fits = |kept: &Compiled| {
+        toolkits::major_of(&kept.about.compiler).is_none_or(|major| major <= cuda_version / 1000)
+    };
+    if let Some(found) = kept.as_ref().and_then(Kept::read).filter(fits) {
         return Ok(found);
     }
     let compiled = Nvrtc::load(Some(cuda_version), Some(arch))?.compile(source, arch)?;
@@ -198,11 +202,18 @@ impl Nvrtc {
     }
 
     fn compile(&self, source: &KernelSource, arch: &str) -> Result<Compiled> {
-        let arch = self.target(arch).unwrap_or_else(|| arch.to_owned());
+        let card = arch;
+        let arch = self.target(card).unwrap_or_else(|| card.to_owned());
         let program = Compilation::new(self, source)?;
+        let target = if arch == card {
+            arch.clone()
+        } else {
+            // The kernel may need what the card has and this target lacks.
+            format!("{arch} (in place of {card}, which {} does not know)", self.name())
+        };
         let failed = |log: String| CudaError::Compile {
             file: source.name.clone(),
-            arch: arch.clone(),
+            arch: target.clone(),
             log,
             toolkit: self.version.0,
         };

@@ -38,6 +38,13 @@ pub(super) fn peaks(facts: &Facts, dtype: Option<DType>) -> [Option<f64>; 2] {
     [bytes, flops].map(|peak| peak.filter(|peak| *peak > 0.0))
 }
 
+/// As [`peaks`], for readers. The arithmetic of the cards for desks is left out: their tensor cores are twice as fast if they
+/// accumulate in half precision, which the bound allows and most kernels do not do.
+pub(super) fn shown_peaks(facts: &Facts, dtype: Option<DType>) -> [Option<f64>; 2] {
+    let [bytes, flops] = peaks(facts, dtype);
+    [bytes, flops.filter(|_| !matches!(facts.capability, (8, 6 | 9) | (12, _)))]
+}
+
 /// No correct run is faster than this; `None` if the card's peaks are unknown.
 pub(super) fn floor(facts: &Facts, work: &KernelWork) -> Option<Floor> {
     let [bandwidth, rate] = peaks(facts, work.dtype);

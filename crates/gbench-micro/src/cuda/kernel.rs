@@ -11,7 +11,7 @@ use super::compiler::compile;
 use super::cublas::{Cublas, SquareProduct};
 use super::device::{Buffer, CudaDevice, Function, Module, Parameters};
 use super::error::CudaError;
-use super::floor::{KernelWork, floor, peaks, shown};
+use super::floor::{KernelWork, floor, shown, shown_peaks};
 use super::host_buffer::{HostBuffer, POISON};
 use super::machine_code::{Compiled, KernelSource, variable};
 use super::measuring::measure;
@@ -23,7 +23,7 @@ use crate::spec::MicroError;
 use crate::throttle_state::OpenLook;
 use gbench_device_code::{display_name, unset_constants};
 use gbench_model::line::{Event, Request};
-use gbench_model::{Access, DeviceCode, Fill, KernelArgument, KernelLaunch, PEAK_NOTES, Stage};
+use gbench_model::{Access, DeviceCode, Fill, KernelArgument, KernelLaunch, L2_STATE, PEAK_NOTES, Stage};
 
 /// Share of the free device memory that copies of a kernel's buffers may take.
 const COPIES_SHARE: usize = 4;
@@ -328,11 +328,12 @@ impl Loaded {
         channel.notes([
             ("buffer_bytes", json!(bytes)),
             ("buffer_sets", json!(sets.len())),
-            ("l2", json!(if work.cold { "cold" } else { "hot" })),
+            // Compared with base's: cold times of a cache whose lines were written are longer.
+            (L2_STATE, json!(if work.cold { "cold, its lines read" } else { "hot" })),
             ("arch", json!(facts.arch())),
             ("cuda_driver", json!(facts.cuda_version)),
         ])?;
-        for (note, peak) in PEAK_NOTES.into_iter().zip(peaks(&facts, work.dtype)) {
+        for (note, peak) in PEAK_NOTES.into_iter().zip(shown_peaks(&facts, work.dtype)) {
             if let Some(peak) = peak {
                 channel.notes([(note, json!(peak))])?;
             }

@@ -26,6 +26,9 @@ pub const FLOPS_OF_PEAK: &str = "flops_rate_of_peak";
 /// Note of a case: which of the two is the nearest to its peak.
 pub const NEAREST_PEAK: &str = "nearest_peak";
 
+/// The note with the state of the L2 cache before each call of a GPU case.
+pub const L2_STATE: &str = "l2";
+
 /// Notes of a program about its card: the most bytes and floating-point operations per second.
 pub const PEAK_NOTES: [&str; 2] = ["peak_bytes_rate", "peak_flops_rate"];
 

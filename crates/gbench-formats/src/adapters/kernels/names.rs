@@ -1,5 +1,5 @@
-//! A kernel's name for readers, from the name that a compiler or library gave it. It depends on that name alone, so that a
-//! kernel has the same one in every trace.
+//! A kernel's name for readers, from the name that a compiler or library gave it. It depends on that name alone; kernels of
+//! one trace that would have the same one keep their full names (`report`).
 
 use std::sync::LazyLock;
 
