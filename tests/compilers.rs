@@ -100,23 +100,28 @@ fn b31_an_older_compiler_that_does_not_know_the_card_is_a_problem_that_names_wha
 }
 
 #[test]
-fn b31_code_of_a_newer_toolkit_in_a_kept_folder_says_to_compile_it_again() {
-    let (Some(stand_in), Some(environment)) = (StandIn::new(), environment(&["13"])) else { return };
+fn b31_code_of_a_newer_toolkit_in_a_kept_folder_is_not_used() {
+    let (Some(stand_in), Some(newest)) = (StandIn::new(), environment(&["13"])) else { return };
     let folder = folder_with(SMALL);
     let kept = crate::support::tempdir().unwrap();
-    let run = |settings: &str| {
+    let run = |settings: &str, environment: &Path| {
         let stand_in = stand_in.clone().with(settings);
-        let mut command = with(&stand_in, environment.path(), folder.path(), "run");
+        let mut command = with(&stand_in, environment, folder.path(), "run");
         command.env("GBENCH_CUBINS", kept.path());
         ended(command)
     };
-    run("driver=13000").exits(0);
+    run("driver=13000", newest.path()).exits(0);
     for code in ["200", "209", "222"] {
-        let ran = run(&format!("driver=12040 newer={code}")).exits(5);
-        ran.says("compile it again; needs driver 580 or newer, or install nvidia-cuda-nvrtc-cu12");
+        let ran = run(&format!("driver=12040 newer={code}"), newest.path()).exits(5);
+        ran.says("needs driver 580 or newer, or install nvidia-cuda-nvrtc-cu12");
     }
-    // Without a newer toolkit it is the folder that is wrong, and the case has failed.
-    run("driver=13000 cuModuleLoadData=!200").exits(4).says("remove the folder that GBENCH_CUBINS names");
+    // The same driver and card refuse it for another reason: then the folder is wrong, and the case has failed.
+    run("driver=13000 cuModuleLoadData=!200", newest.path())
+        .exits(4)
+        .says("remove the folder that GBENCH_CUBINS names");
+    // A compiler that fits compiles it again.
+    let Some(both) = environment(&["13", "12.4"]) else { return };
+    run("driver=12040 newer=200", both.path()).exits(0);
 }
 
 #[test]

@@ -243,6 +243,24 @@ fn b5_what_is_broken_on_base_and_measured_on_head_is_mended_and_passes_if_anothe
 }
 
 #[test]
+fn a_base_that_the_machine_no_longer_runs_after_some_rounds_is_no_new_case() {
+    let skipped =
+        || Outcome::Skipped { code: None, cause: "the card is taken".into(), advice: String::new() };
+    let story = story_of(|story| story.base.cases[0].outcome = skipped());
+    let document = story.verdict();
+    assert_eq!((document.exit_code, document.counts[&Verdict::Invalid]), (4, 1), "{}", document.sentence);
+    // One that never ran has another requirement on base.
+    let story = story_of(|story| {
+        let case = &mut story.base.cases[0];
+        case.outcome = skipped();
+        case.processes.clear();
+        case.metrics.clear();
+    });
+    let document = story.verdict();
+    assert_eq!((document.exit_code, document.counts[&Verdict::New]), (0, 1), "{}", document.sentence);
+}
+
+#[test]
 fn b5_what_is_broken_on_both_sides_is_told_and_fails_nothing_unless_the_gate_says_so() {
     let story = broken(1, 1);
     let document = story.verdict();
