@@ -44,7 +44,8 @@ pub(super) fn readings(trace: &GpuTrace) -> Result<Vec<Reading>, ReadError> {
 
 fn kernel(launch: &TracedLaunch, case: String, times: &[f64]) -> Reading {
     let axes = [("grid", axes(launch.grid)), ("block", axes(launch.block))];
-    let mut params: Params = axes.iter().map(|(name, axes)| ((*name).to_owned(), int_or_text(axes))).collect();
+    let mut params: Params =
+        axes.iter().map(|(name, axes)| ((*name).to_owned(), int_or_text(axes))).collect();
     if times.len() == 1 {
         // Not to be compared with launches behind a first one.
         params.insert("launch".into(), ParamValue::Text("first".into()));

@@ -117,7 +117,9 @@ impl<'f> TraceTable<'f> {
             if table.header.is_empty() {
                 table.header = cells;
             } else if table.rows.len() == MAX_LAUNCHES {
-                let what = format!("more than {MAX_LAUNCHES} launches and copies: let the program run for a shorter time");
+                let what = format!(
+                    "more than {MAX_LAUNCHES} launches and copies: let the program run for a shorter time"
+                );
                 return Err(table.wrong(number, what));
             } else if cells.len() == table.header.len() {
                 table.rows.push(TraceRow { line: number, cells });
