@@ -48,7 +48,7 @@ pub(crate) fn run(args: &DoctorArgs, out: &mut impl io::Write) -> Result<Exit, F
     Ok(exit)
 }
 
-/// The compiler for all cards of the machine, or why there is none (failed: what is here does not fit), and what to do.
+/// The compiler for all cards of the machine, or the reason that none fits (failed if one is installed), and the next step.
 fn compiler(manifest: &Manifest) -> (Probe<String>, Option<String>) {
     let gpus = manifest.gpu.known().into_iter().flat_map(|gpus| &gpus.devices);
     let capabilities = gpus.filter_map(|gpu| gpu.compute_capability.known()).map(String::as_str);

@@ -4,6 +4,8 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::Value;
+
 use gbench_model::{CaseRecord, JOBS, L2_STATE, Origin, Thermal, Timing};
 
 use super::cases::PairedCase;
@@ -31,50 +33,33 @@ const MAX_NAMED: usize = 3;
 pub(crate) fn other_settings(base: &CaseRecord, head: &CaseRecord) -> Option<Reason> {
     let timed_whole = head.id.timing == Timing::Process;
     let of_work = if timed_whole { SettingEffect::WholeProcess } else { SettingEffect::Program };
-    // Events of a device and the wall clock measure different things.
+    let differ = |setting: &str, [base, head]: [&Value; 2], effect| {
+        let [base, head] = [base, head].map(Value::to_string);
+        Reason::SettingsDiffer { setting: setting.to_owned(), base, head, effect }
+    };
+    // Events of a device and the wall clock measure different things, and so do two ways to empty a cache.
     let clock =
         |case: &'_ CaseRecord| case.metadata.get(INTERPRETER).and_then(|_| case.metadata.get(CLOCK).cloned());
-    if let (Some(base), Some(head)) = (clock(base), clock(head))
-        && base != head
-    {
-        return Some(Reason::SettingsDiffer {
-            setting: CLOCK.to_owned(),
-            base: base.to_string(),
-            head: head.to_string(),
-            effect: SettingEffect::Program,
-        });
-    }
-    if let [Some(base), Some(head)] = [base, head].map(|case| case.metadata.get(L2_STATE))
-        && base != head
-    {
-        return Some(Reason::SettingsDiffer {
-            setting: L2_STATE.to_owned(),
-            base: base.to_string(),
-            head: head.to_string(),
-            effect: SettingEffect::Program,
-        });
+    let cache = |case: &CaseRecord| case.metadata.get(L2_STATE).cloned();
+    for (note, sides) in [(CLOCK, [base, head].map(clock)), (L2_STATE, [base, head].map(cache))] {
+        if let [Some(base), Some(head)] = &sides
+            && base != head
+        {
+            return Some(differ(note, [base, head], SettingEffect::Program));
+        }
     }
     let jobs =
         |case: &CaseRecord| case.config.get(JOBS).map_or_else(|| 1.into(), |shown| shown.value.clone());
-    if jobs(base) != jobs(head) {
-        return Some(Reason::SettingsDiffer {
-            setting: JOBS.to_owned(),
-            base: jobs(base).to_string(),
-            head: jobs(head).to_string(),
-            effect: SettingEffect::Neighbours,
-        });
+    let [of_base, of_head] = [base, head].map(jobs);
+    if of_base != of_head {
+        return Some(differ(JOBS, [&of_base, &of_head], SettingEffect::Neighbours));
     }
     let work = WORK.into_iter().filter(|name| reaches(name, head)).map(|name| (name, of_work));
     work.chain(OTHERS).find_map(|(setting, effect)| {
         let (base, head) = (base.config.get(setting)?, head.config.get(setting)?);
         let told = [base, head].into_iter().any(|shown| shown.origin == Origin::Benchmark);
         let is_answer = told && !timed_whole && WORK.contains(&setting);
-        (base.value != head.value && !is_answer).then(|| Reason::SettingsDiffer {
-            setting: setting.to_owned(),
-            base: base.value.to_string(),
-            head: head.value.to_string(),
-            effect,
-        })
+        (base.value != head.value && !is_answer).then(|| differ(setting, [&base.value, &head.value], effect))
     })
 }
 

@@ -11,6 +11,7 @@ use crate::wording::advice::Advice;
 use crate::wording::reason::Reason;
 
 /// Cases of which a time is judged on both sides and that are not a part of another one, by their benchmarks.
+#[derive(Default)]
 pub(crate) struct Wholes<'a>(HashMap<&'a BenchmarkId, &'a CaseId>);
 
 impl<'a> Wholes<'a> {

@@ -17,7 +17,6 @@ use crate::evidence::throttling;
 use crate::identity::cases::pair;
 use crate::identity::machines::{differences, on_two_hosts};
 use crate::identity::units::in_units_of_head;
-use crate::identity::wholes::Wholes;
 use crate::remarks::cycles;
 use crate::remarks::device_code_rows;
 use crate::remarks::peak;
@@ -190,10 +189,10 @@ pub fn compare_by(
         doubt_with_members(&mut prepared.rows, &prepared.members);
         tell_of_members(&mut prepared.rows, &prepared.members);
         rows = prepared.rows;
+        prepared.wholes.hold(&mut rows);
         if [base, head].iter().any(|side| side.record.ingested.is_some()) {
             rows.iter_mut().for_each(Row::advise_for_files);
         }
-        Wholes::of(&pairs).hold(&mut rows);
         instruction_counts::tell_of_time(&mut rows);
         if cycles::are_asked(&rows, base.record, head.record) {
             cycles::tell(&mut rows, &in_cycles(rule, base, head, policy)?);

@@ -41,6 +41,7 @@ pub(crate) struct PreparedRows<'a> {
     pub unmeasured: Vec<(String, Vec<String>)>,
     /// `case metric` of optional metrics that one side lacks.
     pub absent: Vec<String>,
+    pub wholes: Wholes<'a>,
     /// Rows that are the speedup of a pair, by their index.
     pub members: HashMap<usize, PairMembers<'a>>,
 }
@@ -59,14 +60,13 @@ pub(crate) fn prepare<'a>(
     let only_head = pairs.iter().filter(|pair| pair.base.is_none()).map(|pair| pair.id);
     let unmatched = (loosely(only_base), loosely(only_head));
     let mut builder = RowBuilder {
-        prepared: PreparedRows::default(),
+        prepared: PreparedRows { wholes: Wholes::of(pairs), ..PreparedRows::default() },
         policy,
         same_run,
         in_rounds,
         precedes_seq_e_5: rule.precedes_seq_e_5(),
         of_pairs: false,
         scratch: Vec::new(),
-        wholes: Wholes::of(pairs),
     };
     for pair in pairs {
         builder.pair(pair, &unmatched);
@@ -90,7 +90,6 @@ struct RowBuilder<'a, 'p> {
     precedes_seq_e_5: bool,
     of_pairs: bool,
     scratch: Vec<f64>,
-    wholes: Wholes<'a>,
 }
 
 type MetricOf<'a> = (&'a CaseRecord, &'a Metric);
@@ -112,7 +111,7 @@ impl<'a> RowBuilder<'a, '_> {
     }
 
     fn pair(&mut self, pair: &PairedCase<'a>, unmatched: &Unmatched) {
-        if let Some((verdict, reason)) = self.wholes.part_of_one_side(pair) {
+        if let Some((verdict, reason)) = self.prepared.wholes.part_of_one_side(pair) {
             return self.case(pair, verdict, reason, None);
         }
         let (verdict, reason, next) = match (pair.base, pair.head) {

@@ -72,7 +72,7 @@ impl WatchedKernels {
     }
 
     /// Sorted by total time, the longest first; without times, in the order of the text. Without kernels that only help to
-    /// measure, unless there is no other.
+    /// measure, unless the profile has no others.
     pub(super) fn finish(mut self) -> Vec<KernelProfile> {
         if self.kernels.iter().any(|kernel| !helps_to_measure(&kernel.name)) {
             self.kernels.retain(|kernel| !helps_to_measure(&kernel.name));

@@ -41,7 +41,7 @@ pub struct Readings {
     /// The compiler for this machine's driver and cards: `NVRTC 12.4, CUDA 12.4 in the driver`. Failed: what is here is of no use
     /// for them.
     pub cuda_compiler: Probe<String>,
-    /// The next step where there is no such compiler.
+    /// The next step if the machine has no such compiler.
     pub cuda_compiler_next: Option<String>,
     /// The gate can lock the clocks of GPUs; absent: why not.
     pub clock_control: Probe<bool>,

@@ -8,7 +8,7 @@ const ILLEGAL_ADDRESS: [u32; 4] = [700, 716, 717, 719];
 
 const NO_DEVICE: &str = "start the container with its GPUs (`docker run --gpus all`), and let CUDA_VISIBLE_DEVICES name a GPU or unset it";
 
-/// `None` if there is no more to say than the error does.
+/// `None` for an error that already names its remedy.
 pub fn next(error: &CudaError) -> Option<String> {
     let package = toolkits::package;
     Some(match error {
@@ -45,12 +45,16 @@ pub fn next(error: &CudaError) -> Option<String> {
             "let the arguments of `[benchmark.cuda]` be the kernel's parameters, in their order and types"
                 .into()
         }
+        CudaError::NoVariable { .. } => "write the name as the source does, with its namespace".into(),
+        CudaError::VariableSize { .. } => "correct the type and `length` in `data`".into(),
+        CudaError::UnsetConstants { .. } => {
+            "give it values by `data = { NAME = { input = \"f32\", length = N } }` in `[benchmark.cuda]`, with `fill = \"zero\"` if zeros are \
+             meant"
+                .into()
+        }
         CudaError::Call { function, code, .. } => after_call(function, *code)?.into(),
         CudaError::Cublas { .. }
         | CudaError::NoEntry { .. }
-        | CudaError::NoVariable { .. }
-        | CudaError::VariableSize { .. }
-        | CudaError::UnsetConstants { .. }
         | CudaError::NoKernel { .. }
         | CudaError::Code { .. }
         | CudaError::NoRoom { .. } => return None,

@@ -115,7 +115,7 @@ impl Nvrtc {
     /// The first compiler whose machine code the driver loads and which knows the card; else one that knows an earlier card whose
     /// code runs on it. `cuda_version`: the driver's, 12040 for 12.4, if its code is for a driver here.
     ///
-    /// Errors: there is none. Code of a newer major version than the driver's is never made: the driver refuses it.
+    /// Errors: no compiler fits. A compiler of a newer major version than the driver's is not used: the driver refuses its code.
     fn load(cuda_version: Option<u32>, arch: Option<&str>) -> Result<Self> {
         let driver = cuda_version.map(|version| version / 1000);
         let candidates = candidates();

@@ -43,14 +43,12 @@ pub enum CudaError {
         "{file} has no kernel `{entry}`: name it as the source does, with its namespace, and a template with its arguments"
     )]
     NoEntry { file: String, entry: String },
-    #[error(
-        "{file} has no variable `{name}`, which `data` names: write it as in the source, with its namespace"
-    )]
+    #[error("{file} has no variable `{name}`, which `data` names")]
     NoVariable { file: String, name: String },
-    #[error("`data.{name}` has {given} bytes, and the variable has {takes}: correct its type and `length`")]
+    #[error("`data.{name}` has {given} bytes, and the variable has {takes}")]
     VariableSize { name: String, given: usize, takes: usize },
     #[error(
-        "`{kernel}` reads {}, which nothing sets, so that all of it is zero: give it values by `data = {{ NAME = {{ input = \"f32\", length = N }} }}`, with `fill = \"zero\"` if zeros are meant",
+        "`{kernel}` reads {}, which nothing sets, so that all of it is zero",
         names.join(", ")
     )]
     UnsetConstants { kernel: String, names: Vec<String> },

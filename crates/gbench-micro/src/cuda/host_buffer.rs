@@ -248,10 +248,17 @@ mod tests {
             };
             // A unit in the last place, up and down by turns.
             let mut rounded = right.clone();
+            let epsilon = match dtype {
+                DType::F64 => f64::EPSILON,
+                DType::F32 => f64::from(f32::EPSILON),
+                DType::F16 => f16::EPSILON.to_f64(),
+                _ => bf16::EPSILON.to_f64(),
+            };
             for at in 0..right.len() {
-                let unit = right.get(at) * 2e-3 * if dtype == DType::F64 { 1e-10 } else { 1e-4 };
+                let unit = right.get(at) * epsilon;
                 rounded.set(at, right.get(at) + if at % 2 == 0 { unit } else { -unit });
             }
+            assert_ne!(right, rounded);
             assert!(!differs(&right, &rounded), "{dtype:?}");
             let wrong: [fn(usize, f64) -> f64; 4] = [
                 |at, value| if at % 256 >= 224 { 0.0 } else { value },

@@ -249,7 +249,7 @@ impl Loaded {
         }
     }
 
-    /// Sets a variable of the source. Errors: there is no such variable, or it has another size.
+    /// Sets a variable of the source. Errors: the source has no such variable, or it has another size.
     pub(super) fn set_variable(&self, name: &str, file: &str, value: &HostBuffer) -> Result<(), MicroError> {
         let Callee::Kernel { module, compiled, .. } = &self.callee else {
             return Err(CudaError::NoKernel { entry: name.into() }.into());

@@ -4,7 +4,7 @@ The mode `auto` uses CUDA events where the case runs on CUDA, else the wall cloc
 is over: a benchmark may allocate on the device at its first call. So the warm-up is by the wall clock, and the choice is made
 behind it.
 
-Under a profiler, whose times nobody reads, calls are made one by one by the wall clock: all else would put kernels of the driver, or
+Under a profiler the times are not used, so the driver makes calls one by one, by the wall clock: all else would put kernels of the driver, or
 of another harness, beside those of the benchmark.
 """
 import sys
