@@ -6,14 +6,14 @@ use super::document::VerdictPart;
 use crate::evidence::validity::{MIN_ROUNDS, location_shift};
 use crate::remarks::device_code_rows;
 use crate::verdict::conclusion::{
-    FailurePolicy, check_says, conclude, counts, derived, most_severe, severity_order,
+    FailurePolicy, check_says, conclude, counts, derived, most_severe, severity_order, was_compared,
 };
 use crate::verdict::document::{Method, RoundsMethod, Row, SCHEMA_VERDICT, SideSummary, VerdictDocument};
 use crate::verdict::outcome::{Conclusion, Verdict};
 use crate::wording::parts::counted;
 use crate::wording::sentence;
 use crate::wording::warning::Warning;
-use gbench_model::{CaseId, Exit, Fault, Result, RunId};
+use gbench_model::{CaseId, Exit, Fault, NoReference, Result, RunId};
 
 /// Shards up to which the command that judges all of them again is given.
 const MAX_COMMANDS: usize = 64;
@@ -58,10 +58,17 @@ fn of_several(parts: Vec<VerdictPart>) -> Result<VerdictDocument> {
     let comparable = !differences.iter().any(|difference| difference.strict);
     // If one shard lacks a reference, the whole does.
     let no_reference = parts.iter().find_map(|part| part.verdict.method.no_reference);
+    // But what one shard skips, another may measure.
+    let skips_own = |part: &VerdictPart| part.verdict.method.no_reference == Some(NoReference::OwnSkipped);
+    let all_skip = parts.iter().all(|part| skips_own(part) || !part.verdict.rows.iter().any(was_compared));
+    let no_reference = no_reference.filter(|missing| *missing != NoReference::OwnSkipped || all_skip);
     let failure_policy =
         FailurePolicy { no_reference: no_reference.is_some(), ..FailurePolicy::from(&first.verdict.method) };
     let (conclusion, exit) = conclude(comparable, &rows, false, failure_policy);
-    let of_parts = parts.iter().map(|part| Exit::from_repr(part.verdict.exit_code).unwrap_or(Exit::Internal));
+    let of_parts = parts
+        .iter()
+        .filter(|part| !skips_own(part))
+        .map(|part| Exit::from_repr(part.verdict.exit_code).unwrap_or(Exit::Internal));
     let exit = of_parts.filter(|part| *part == Exit::Inconclusive).fold(exit, Exit::most_severe);
     let rounds = rounds(&parts, &rows);
     let mut coded = warnings(&parts);

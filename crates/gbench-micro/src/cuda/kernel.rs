@@ -412,7 +412,7 @@ impl Loaded {
     fn bytes(&self, counts: impl Fn(Access) -> bool) -> f64 {
         let bytes = self.arguments.iter().map(|argument| match argument {
             KernelArgument::Buffer { dtype, length, access, .. } if counts(*access) => {
-                *length as f64 * dtype.size() as f64
+                *length as f64 * dtype.bits() as f64 / 8.0
             }
             KernelArgument::Buffer { .. } | KernelArgument::Scalar { .. } => 0.0,
         });

@@ -35,6 +35,7 @@ mod launches;
 mod libraries;
 mod machine_code;
 mod measuring;
+mod minifloat;
 mod operator;
 mod operators;
 mod sampler;

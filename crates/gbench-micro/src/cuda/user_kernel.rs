@@ -52,8 +52,8 @@ fn run(request: &Request, channel: &mut Channel, look: OpenLook) -> Result<(), M
         entry: call.entry.clone(),
         launch: call.launch,
         arguments: call.arguments.clone(),
-        // The type of its multiplications is not declared.
         work: KernelWork {
+            dtype: call.multiplies,
             bytes: call.bytes,
             flops: call.flops,
             cold: call.flush_l2,

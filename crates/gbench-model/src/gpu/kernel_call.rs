@@ -45,6 +45,9 @@ pub struct KernelCall {
     /// Bytes moved and floating-point operations of one launch, if declared.
     pub bytes: Option<f64>,
     pub flops: Option<f64>,
+    /// The type of the multiplied elements, if declared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub multiplies: Option<DType>,
 }
 
 /// Blocks of the grid and threads of a block, x y z, and dynamic shared memory in bytes.
@@ -97,23 +100,64 @@ pub enum DType {
     F32,
     F16,
     Bf16,
+    /// FP8 without infinities: `float8_e4m3fn`.
+    F8e4m3,
+    F8e5m2,
+    /// FP4, two elements a byte, the first one in the low bits.
+    F4e2m1,
+    /// A complex number of two `f32`.
+    C64,
+    C128,
     I64,
     I32,
+    I16,
     I8,
+    /// Two elements a byte, as [`DType::F4e2m1`].
+    I4,
     U64,
     U32,
+    U16,
     U8,
+    Bool,
 }
 
 impl DType {
-    /// Bytes of one element.
-    pub const fn size(self) -> usize {
+    pub const fn bits(self) -> usize {
         match self {
-            DType::F64 | DType::I64 | DType::U64 => 8,
-            DType::F32 | DType::I32 | DType::U32 => 4,
-            DType::F16 | DType::Bf16 => 2,
-            DType::I8 | DType::U8 => 1,
+            DType::C128 => 128,
+            DType::F64 | DType::I64 | DType::U64 | DType::C64 => 64,
+            DType::F32 | DType::I32 | DType::U32 => 32,
+            DType::F16 | DType::Bf16 | DType::I16 | DType::U16 => 16,
+            DType::F8e4m3 | DType::F8e5m2 | DType::I8 | DType::U8 | DType::Bool => 8,
+            DType::F4e2m1 | DType::I4 => 4,
         }
+    }
+
+    /// Bytes of one element by itself.
+    pub const fn size(self) -> usize {
+        self.bits().div_ceil(8)
+    }
+
+    /// The type of the two parts of a complex number; other types are their own.
+    pub const fn part(self) -> Self {
+        match self {
+            DType::C64 => DType::F32,
+            DType::C128 => DType::F64,
+            other => other,
+        }
+    }
+
+    pub const fn is_floating(self) -> bool {
+        matches!(
+            self.part(),
+            DType::F64
+                | DType::F32
+                | DType::F16
+                | DType::Bf16
+                | DType::F8e4m3
+                | DType::F8e5m2
+                | DType::F4e2m1
+        )
     }
 }
 

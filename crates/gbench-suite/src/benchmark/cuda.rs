@@ -41,6 +41,9 @@ pub struct CudaEntry {
     pub reference: Option<CudaReference>,
     /// Cold, hot or both, as in the file.
     pub flush_l2: Vec<bool>,
+    /// The type of the multiplied elements, from which the card's peak follows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub multiplies: Option<ElementType>,
 }
 
 /// Missing axes have one block, or thread.
@@ -150,16 +153,20 @@ impl CudaArgument {
 
 /// From -1 to 1. Integers from 0 to 99, which are a valid index into most buffers.
 pub(crate) fn usual_range(dtype: DType) -> (f64, f64) {
-    if bounds(dtype).is_some() { (0.0, 100.0) } else { (-1.0, 1.0) }
+    bounds(dtype).map_or((-1.0, 1.0), |(_, most)| (0.0, f64::min(most + 1.0, 100.0)))
 }
 
 /// The tolerated error, by the coarsest written type. `None`: no type is written.
 pub(crate) fn usual_tolerance(written: impl IntoIterator<Item = DType>) -> Option<f64> {
-    let of = |dtype| match dtype {
+    let of = |dtype: DType| match dtype.part() {
         DType::F64 => 1e-9,
         DType::F32 => 1e-5,
         DType::F16 => 2e-3,
         DType::Bf16 => 2e-2,
+        // A unit in the last place.
+        DType::F8e4m3 => 0.125,
+        DType::F8e5m2 => 0.25,
+        DType::F4e2m1 => 0.5,
         _ => 0.0,
     };
     written.into_iter().map(of).max_by(f64::total_cmp)
@@ -185,8 +192,11 @@ pub(crate) fn fits(dtype: DType, value: f64) -> Result<(), String> {
         }
         return Ok(());
     }
-    let most = match dtype {
+    let most = match dtype.part() {
         DType::F16 => 65_504.0,
+        DType::F8e4m3 => 448.0,
+        DType::F8e5m2 => 57_344.0,
+        DType::F4e2m1 => 6.0,
         DType::F32 | DType::Bf16 => f64::from(f32::MAX),
         _ => f64::MAX,
     };
@@ -200,13 +210,18 @@ pub(crate) fn fits(dtype: DType, value: f64) -> Result<(), String> {
 fn bounds(dtype: DType) -> Option<(f64, f64)> {
     use super::kernel_number::EXACT;
     match dtype {
-        DType::F64 | DType::F32 | DType::F16 | DType::Bf16 => None,
+        _ if dtype.is_floating() => None,
         DType::I64 => Some((-EXACT, EXACT)),
         DType::U64 => Some((0.0, EXACT)),
         DType::I32 => Some((f64::from(i32::MIN), f64::from(i32::MAX))),
         DType::U32 => Some((0.0, f64::from(u32::MAX))),
+        DType::I16 => Some((f64::from(i16::MIN), f64::from(i16::MAX))),
+        DType::U16 => Some((0.0, f64::from(u16::MAX))),
         DType::I8 => Some((f64::from(i8::MIN), f64::from(i8::MAX))),
         DType::U8 => Some((0.0, f64::from(u8::MAX))),
+        DType::I4 => Some((-8.0, 7.0)),
+        DType::Bool => Some((0.0, 1.0)),
+        _ => None,
     }
 }
 
@@ -267,6 +282,7 @@ impl CudaEntry {
             flush_l2: params.get(FLUSH_L2) != Some(&ParamValue::Bool(false)),
             bytes: amount("bytes"),
             flops: amount("flops"),
+            multiplies: self.multiplies.as_ref().map(|dtype| dtype.of(params)).transpose()?,
         })
     }
 

@@ -118,16 +118,16 @@ fn proposal(path: &str, kernel: &FoundSignature, parameters: &[KernelParameter])
     let block = vec![edge; kernel.axes];
     let threads: u32 = block.iter().product();
     let length_of = |lanes: u32| if lanes == 1 { length.to_owned() } else { format!("{lanes} * {length}") };
-    let whole = |dtype: DType| {
-        matches!(dtype, DType::I64 | DType::I32 | DType::I8 | DType::U64 | DType::U32 | DType::U8)
-    };
+    let whole = |dtype: DType| !dtype.is_floating();
     let value = |it: &KernelParameter| match it.way {
         ParameterWay::Reads => FoundValue::Buffer { access: Access::Input, length: length_of(it.lanes) },
         ParameterWay::Writes => {
             FoundValue::Buffer { access: Access::InputOutput, length: length_of(it.lanes) }
         }
         // The size does not fit the type: a flag, a byte.
-        ParameterWay::Value if matches!(it.dtype, DType::I8 | DType::U8) => FoundValue::Number(1.0),
+        ParameterWay::Value if matches!(it.dtype, DType::I8 | DType::U8 | DType::Bool) => {
+            FoundValue::Number(1.0)
+        }
         ParameterWay::Value if whole(it.dtype) => FoundValue::Size,
         ParameterWay::Value => FoundValue::Number(1.5),
     };

@@ -85,7 +85,12 @@ fn scalar(table: &Table, of_value: Option<Item>, value: &Item, sweep: &SweptPara
         return None;
     };
     let dtype = read_type(&of_value, sweep)?;
-    let check = |it: f64, point: &Params| fits(dtype.of(point)?, it);
+    let check = |it: f64, point: &Params| {
+        let dtype = dtype.of(point)?;
+        let bits = dtype.bits();
+        fits(dtype, it)?;
+        if bits < 8 { Err(format!("a value of {bits} bits cannot be passed")) } else { Ok(()) }
+    };
     let next = format!("write a number that fits `{dtype}`, or another `type`");
     let value = number(value, sweep, &NumberRule { check: &check, next: &next })?;
     Some(CudaArgument::Scalar { dtype, value })

@@ -6,7 +6,7 @@ use std::path::Path;
 use toml::de::DeValue;
 
 use super::action_reader::check_text;
-use super::cuda_argument_reader::{read_arguments, read_data};
+use super::cuda_argument_reader::{read_arguments, read_data, read_type};
 use super::kernel_number_reader::{NumberRule, SweptParams, for_point, number};
 use super::sweep_reader::MAX_POINTS;
 use crate::benchmark::cuda::{
@@ -55,10 +55,22 @@ fn read_entry(table: &mut Table, sweep: &SweptParams) -> Option<CudaEntry> {
     let data = table.take("data").map_or(Some(Default::default()), |item| read_data(&item, sweep));
     let reference = table.take("reference");
     let flush_l2 = table.take("flush_l2").and_then(|item| flush(&item)).unwrap_or_else(|| vec![true]);
+    let multiplies = table.take("multiplies").and_then(|item| read_type(&item, sweep));
     let launch = CudaLaunch { grid: grid?, block: block?, shared };
     let reference = optional(reference, |item| read_reference(item, sweep, &launch, arguments.as_deref()))?;
     let (file, entry, arguments, data) = (file?, entry?, arguments?, data?);
-    Some(CudaEntry { file, entry, options, include, launch, arguments, data, reference, flush_l2 })
+    Some(CudaEntry {
+        file,
+        entry,
+        options,
+        include,
+        launch,
+        arguments,
+        data,
+        reference,
+        flush_l2,
+        multiplies,
+    })
 }
 
 /// A file below the benchmark's folder: a comparison of commits has one in each tree.
