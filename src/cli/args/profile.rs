@@ -9,7 +9,7 @@ use crate::model::{MetricSet, Profiler, near};
 #[derive(clap::Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Profilers")]
 pub(crate) struct ProfileArgs {
-    /// Profilers to run on cases after measuring: nsys, ncu, torch [default: `profilers` in [profile], else none]
+    /// Profilers to run on cases after measuring: nsys, ncu, torch, or memcheck, racecheck, initcheck, synccheck of compute-sanitizer [default: `profilers` in [profile], else none]
     #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = profiler)]
     profile: Vec<Profiler>,
     /// Set of metrics that ncu collects: minimal, roofline or deep [default: `metrics` in [profile], else minimal]

@@ -24,7 +24,7 @@ pub(crate) struct ProfileCommandArgs {
     /// Benchmarks by id or glob [default: everything that the flags select]
     #[arg(value_name = "CASE")]
     cases: Vec<String>,
-    /// Profilers to run: nsys, ncu, torch [default: `profilers` in [profile], else nsys]
+    /// Profilers to run: nsys, ncu, torch, or memcheck, racecheck, initcheck, synccheck of compute-sanitizer [default: `profilers` in [profile], else nsys]
     #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = profiler)]
     profile: Vec<Profiler>,
     /// Set of metrics that ncu collects: minimal, roofline or deep [default: `metrics` in [profile], else minimal]

@@ -100,7 +100,7 @@ fn after_call(function: &str, code: u32) -> Option<&'static str> {
             "this code is not for this GPU and its driver: remove the folder that GBENCH_CUBINS names, and compile it here"
         }
         code if ILLEGAL_ADDRESS.contains(&code) => {
-            "a kernel reached beyond its buffers: check each `length` and the grid, or run it under compute-sanitizer"
+            "a kernel reached beyond its buffers: check each `length` and the grid; `gbench-ci profile --profile memcheck` finds the line"
         }
         _ => return None,
     })

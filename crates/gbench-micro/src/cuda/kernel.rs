@@ -121,12 +121,26 @@ enum Slot {
     Scalar(Vec<u8>),
 }
 
+/// What lies behind a buffer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Surroundings {
+    /// Bytes that show what a kernel writes there.
+    Guarded,
+    /// Nothing, so that `compute-sanitizer` sees an access beyond the buffer; nor is an output written before the kernel does.
+    Bare,
+}
+
 /// Everything that one launch of a kernel reads and writes.
 pub(super) struct Slots(Vec<Slot>);
 
 impl Slots {
     /// Device memory for the arguments, filled with `inputs`: one host buffer per buffer argument.
-    fn new(gpu: &CudaDevice, arguments: &[KernelArgument], inputs: &[HostBuffer]) -> Result<Self, CudaError> {
+    fn new(
+        gpu: &CudaDevice,
+        arguments: &[KernelArgument],
+        inputs: &[HostBuffer],
+        around: Surroundings,
+    ) -> Result<Self, CudaError> {
         let mut inputs = inputs.iter();
         let mut slots = Vec::new();
         for argument in arguments {
@@ -134,10 +148,15 @@ impl Slots {
                 KernelArgument::Scalar { dtype, value } => {
                     Slot::Scalar(HostBuffer::of_number(*dtype, *value))
                 }
-                KernelArgument::Buffer { .. } => {
+                KernelArgument::Buffer { access, .. } => {
                     let input = inputs.next().map_or(&[][..], HostBuffer::bytes);
-                    let buffer = gpu.allocate_guarded(input.len())?;
-                    buffer.write(input)?;
+                    let buffer = match around {
+                        Surroundings::Guarded => gpu.allocate_guarded(input.len())?,
+                        Surroundings::Bare => gpu.allocate(input.len())?,
+                    };
+                    if around == Surroundings::Guarded || *access != Access::Output {
+                        buffer.write(input)?;
+                    }
                     Slot::Buffer(buffer)
                 }
             });
@@ -274,7 +293,7 @@ impl Loaded {
             return Err(CudaError::NoKernel { entry: entry.into() }.into());
         };
         let other = function(module, compiled, entry, launch.shared_bytes)?;
-        let slots = Slots::new(&self.gpu, &self.arguments, inputs)?;
+        let slots = Slots::new(&self.gpu, &self.arguments, inputs, Surroundings::Guarded)?;
         slots.prepare(&self.gpu, &self.arguments, inputs, POISON)?;
         self.gpu.launch(&other, launch, &slots.parameters())?;
         Ok(slots.read(&self.arguments)?)
@@ -302,7 +321,8 @@ impl Loaded {
         }
         let bytes = bytes as usize;
         let first = (verified.inputs)(&self.arguments, request.seed)?;
-        let mut sets = vec![Slots::new(gpu, &self.arguments, &first)?];
+        let around = if request.profiled { Surroundings::Bare } else { Surroundings::Guarded };
+        let mut sets = vec![Slots::new(gpu, &self.arguments, &first, around)?];
         let launch = |set: &Slots| self.call(set, &set.parameters());
         if request.profiled {
             // A profiler would count the kernels that measuring needs, and hold the host while the device waits for it.
@@ -319,7 +339,7 @@ impl Loaded {
             let room = gpu.free_memory()? / COPIES_SHARE / bytes.max(1);
             calls = calls.min(u32::try_from(room).unwrap_or(u32::MAX).max(1));
             for _ in 1..calls {
-                sets.push(Slots::new(gpu, &self.arguments, &first)?);
+                sets.push(Slots::new(gpu, &self.arguments, &first, around)?);
             }
         }
         // It may take gigabytes.

@@ -1,0 +1,36 @@
+//! The log of `compute-sanitizer --log-file`.
+//!
+//! ```text
+//! ========= COMPUTE-SANITIZER
+//! ========= Invalid __global__ write of size 4 bytes
+//! =========     at saxpy(int, float *)+0x90 in saxpy.cu:9
+//! =========     by thread (0,0,0) in block (0,0,0)
+//! =========
+//! ========= ERROR SUMMARY: 1 error
+//! ```
+
+/// Longer lines, such as those with the arguments of a template, are cut.
+const LONGEST: usize = 300;
+
+/// Its messages without title and summary, each as one line with its place, in their order.
+pub fn read_sanitizer_log(log: &str) -> Vec<String> {
+    let own = log.lines().filter_map(|line| line.strip_prefix("=========")).map(str::trim_end);
+    let mut messages: Vec<String> = Vec::new();
+    let mut wants_place = false;
+    for line in own.skip(1) {
+        let is_detail = line.starts_with("  ");
+        let text = line.trim_start();
+        if text.is_empty() || text.contains(" SUMMARY: ") {
+            wants_place = false;
+        } else if !is_detail {
+            messages.push(text.chars().take(LONGEST).collect());
+            wants_place = true;
+        } else if wants_place && text.starts_with("at ") {
+            if let Some(last) = messages.last_mut() {
+                *last = [last.as_str(), text].join(" ").chars().take(LONGEST).collect();
+            }
+            wants_place = false;
+        }
+    }
+    messages
+}
