@@ -528,3 +528,21 @@ fn verdicts_below(folder: &Path) -> Vec<std::path::PathBuf> {
     }
     found
 }
+
+#[test]
+fn what_one_shard_skips_another_may_measure() {
+    let skips_own = |part: &mut VerdictPart| {
+        part.verdict.method.no_reference = Some(NoReference::OwnSkipped);
+        (part.verdict.conclusion, part.verdict.exit_code) = (Conclusion::Inconclusive, 3);
+        part.job.as_mut().unwrap().exit_code = 3;
+    };
+    let mut parts = three_shards("h100", false);
+    skips_own(&mut parts[0]);
+    let merged = merge(parts.clone()).unwrap();
+    assert_eq!((merged.conclusion, merged.exit_code), (Conclusion::Pass, 0));
+    assert_eq!(check_merged_consistency(&merged), Ok(()));
+    parts[1..].iter_mut().for_each(skips_own);
+    let merged = merge(parts).unwrap();
+    assert_eq!((merged.conclusion, merged.exit_code), (Conclusion::Inconclusive, 3));
+    assert!(merged.sentence.contains("No line of the repository was measured"), "{}", merged.sentence);
+}

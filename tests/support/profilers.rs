@@ -43,7 +43,9 @@ impl StandIns {
 
 /// Those variables where none of the programs is.
 pub fn missing() -> Vec<(&'static str, String)> {
-    ["GBENCH_NSYS", "GBENCH_NCU", "GBENCH_COMPUTE_SANITIZER"].map(|name| (name, "/no/such/profiler".to_owned())).to_vec()
+    ["GBENCH_NSYS", "GBENCH_NCU", "GBENCH_COMPUTE_SANITIZER"]
+        .map(|name| (name, "/no/such/profiler".to_owned()))
+        .to_vec()
 }
 
 /// The files of a run's `profiles`, by name.

@@ -1,7 +1,13 @@
 //! The next step after an error of a GPU, its driver or its compiler.
 
+use std::env;
+
 use super::error::{CudaError, REFUSED_CODE, UNAVAILABLE};
 use super::toolkits;
+use gbench_model::NVRTC_LIBRARY;
+
+/// Where the name of a library begins with it, and not with the compiler's.
+const CUBLAS: &str = "cuBLAS";
 
 /// The kernel accessed memory that is not its own.
 const ILLEGAL_ADDRESS: [u32; 4] = [700, 716, 717, 719];
@@ -10,6 +16,21 @@ const NO_DEVICE: &str = "start the container with its GPUs (`docker run --gpus a
 
 /// `None` for an error that already names its remedy.
 pub fn next(error: &CudaError) -> Option<String> {
+    let is_of_compiler = match error {
+        CudaError::NoCompiler { .. } | CudaError::OldCompiler { .. } => true,
+        CudaError::NewLibrary { library, .. } => !library.starts_with(CUBLAS),
+        _ => false,
+    };
+    // Whatever is installed, the variable decides.
+    let named = env::var_os(NVRTC_LIBRARY).filter(|_| is_of_compiler);
+    let advice = advice(error)?;
+    Some(match named {
+        Some(_) => format!("let {NVRTC_LIBRARY} name another library, or unset it: {advice}"),
+        None => advice,
+    })
+}
+
+fn advice(error: &CudaError) -> Option<String> {
     let package = toolkits::package;
     Some(match error {
         CudaError::NoDriver => {
@@ -64,7 +85,7 @@ pub fn next(error: &CudaError) -> Option<String> {
 /// `library`: with its version, `NVRTC 13.5`.
 fn newer_than_driver(library: &str, cuda_version: u32, arch: Option<&str>) -> String {
     let of_driver = cuda_version / 1000;
-    let stem = if library.starts_with("cuBLAS") { "cublas" } else { "cuda-nvrtc" };
+    let stem = if library.starts_with(CUBLAS) { "cublas" } else { "cuda-nvrtc" };
     let driver = toolkits::major_of(library).map_or_else(|| "a newer driver".to_owned(), toolkits::driver);
     // No compiler for this driver knows the card.
     if arch.and_then(toolkits::first_for).is_some_and(|(major, _)| major > of_driver) {

@@ -1,6 +1,6 @@
 //! The kernels of a run's cases, by profiler.
 
-use super::figures::{is_clean, by, named, not_taken, opened_with, value};
+use super::figures::{by, is_clean, named, not_taken, opened_with, value};
 use crate::layout::case_names::CaseNames;
 use crate::layout::emphasis::Emphasis;
 use crate::layout::escape::{markdown as prose, markdown_code as code};
