@@ -285,7 +285,7 @@ slower() {
 
 # A tenth of the turns, and so another answer: no improvement.
 wrong() {
-    [[ -z ${ACCEPT_STAND_IN-} ]] || skip 'the stand-in computes no answers' || return
+    [[ -z ${ACCEPT_STAND_IN-} ]] || skip 'nothing computes its answers here' || return
     compared wrong "$work/cases" 4 base..wrong --benchmark cases/loop_five --param n=65536 || return
     local line
     line=$(<"$work/wrong.jsonl")
