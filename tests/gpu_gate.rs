@@ -4,7 +4,7 @@
 use gbench_ci::compare::{CodeState, RowSide, Verdict};
 use gbench_ci::model::{CaseRecord, FailureKind, KernelCode, Metric, Outcome, RunRecord};
 
-use crate::support::cli::newest;
+use crate::support::cli::{ended, newest};
 use crate::support::gpu::StandIn;
 use crate::support::kernels::{
     Gate, IGNORED, NOISE, SAXPY, SAXPY_FILE, SCALE, SCALE_FILE, SIX, SLOW_SAXPY, TWO, UNWATCHED, falsely_red,
@@ -403,4 +403,17 @@ fn elements_of_eight_and_four_bits_complex_numbers_and_flags_are_arguments() {
     // Another number in the packed elements, and more operations than the card can do.
     measured(&suite(2, "4096"), 4).says("invalid");
     measured(&suite(1, "1e18"), 4).says("floating-point operations");
+}
+
+#[test]
+fn a_compiler_that_is_found_missing_once_the_process_runs_fails_the_case_where_the_suite_says_so() {
+    let Some(stand_in) = stand_in() else { return };
+    let gate = Gate::new(&stand_in, NOISE);
+    for (line, state) in [("", "skipped"), ("fail_on_missing = true", "failed")] {
+        let text = suite(UNWATCHED, &[("saxpy", "saxpy.cu")], line);
+        gate.commit(&[SAXPY_FILE], &[("gbench.toml", &text), IGNORED]);
+        let mut command = gate.stand_in.command(gate.repository.root(), "run --processes 1");
+        command.env("GBENCH_NVRTC", "/no/such/library");
+        ended(command).exits(5).says(state).says("let GBENCH_NVRTC name another library, or unset it");
+    }
 }
