@@ -203,6 +203,12 @@ fn a_sanitizer_checks_each_case_once_and_what_it_finds_fails() {
     // What it says on a machine without a driver, and where a package lacks its library.
     let (ran, _) = checked("fail", 4);
     ran.says("exit code 255 under memcheck: Error: Target application terminated before first instrumented API call; Error:");
+    // A tool that let the program run, and looked at nothing.
+    checked("blind", 4).0.says("memcheck ended well, but may not have looked: Error: Device not supported");
+    checked("mute", 4).0.says("racecheck ended well, but may not have looked: its log has no summary");
+    let mut measuring = gate.stand_in.command(gate.repository.root(), "run --profile memcheck");
+    measuring.envs(StandIns::new("well").env());
+    ended(measuring).exits(2).says("use `gbench-ci profile --profile memcheck`");
     checked("bare", 4).0.says("exit code 13 under initcheck: Unable to find injection library");
     let mut missing = gate.stand_in.command(gate.repository.root(), "profile saxpy --profile memcheck");
     missing.envs(crate::support::profilers::missing());

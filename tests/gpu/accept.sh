@@ -98,13 +98,13 @@ step 'a faster kernel that is wrong: invalid' 40 wrong
 step 'wrong answer, write beyond a buffer, out of memory' 20 faults
 step 'hot against cold' 30 built_in hot_cold
 step 'kernels of a program, traced' 40 traced
-step 'compute-sanitizer' 30 sanitized
+step 'compute-sanitizer' 60 sanitized
 step 'a comment more: identical' 30 comment
 step 'planted 2 % and 5 %, alternating' 60 alternating
 step 'the same pair in lock-step' 60 lockstep
 step 'the card sampled' 30 built_in sampled
 step 'bandwidth beside torch' 40 built_in bandwidth
-step 'product beside cuBLAS and torch' 60 built_in product
+step 'product beside cuBLAS and torch' 90 built_in product
 step 'copy_driver.py' 40 copies
 step 'matmul_torch.py' 50 matmul
 step 'micro suite, answers checked' 160 built_in micro

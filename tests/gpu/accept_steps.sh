@@ -290,13 +290,17 @@ wrong() {
     local line
     line=$(<"$work/wrong.jsonl")
     [[ $line == *answer-differs* ]] || fail "it is not said that the answers differ: $line" || return
-    figure="invalid: the answers differ; its time $(change "$line")"
+    local base head
+    lines "$out/records/wrong-base.json" "$work/wrong_base.jsonl" && lines "$out/records/wrong-head.json" "$work/wrong_head.jsonl" || return
+    base=$(median_ps "$work/wrong_base.jsonl" '*loop_five*') && head=$(median_ps "$work/wrong_head.jsonl" '*loop_five*') ||
+        fail 'it has no times' || return
+    figure="invalid: the answers differ; $(microseconds "$base"), wrong $(microseconds "$head")"
 }
 
 # Any program as a benchmark, by nsys.
 traced() {
     torch_here || return
-    command -v nsys >/dev/null || skip 'there is no nsys' || return
+    [[ -n ${GBENCH_NSYS-} ]] || command -v nsys >/dev/null || skip 'there is no nsys' || return
     place traced traced.toml launches_torch.py && ran traced 0 || return
     local kernels=0 line
     while IFS= read -r line; do
@@ -306,14 +310,19 @@ traced() {
     figure="$kernels kernels are cases"
 }
 
+# A kernel that is known to write beyond its buffer, and one with shared memory that is right.
 sanitized() {
-    need_repositories || return
-    cd "$work/saxpy" || return
-    gate sanitized profile --profile memcheck,racecheck --quiet
-    local code=$?
+    [[ -n $nvrtc ]] || skip 'no NVRTC' || return
+    local code
+    place sanitized faults.toml kernels/checked.cu copy_driver.py || return
+    gate sanitized profile 'faults/beyond' --profile memcheck --quiet
+    code=$?
     ((code != 5)) || skip 'there is no compute-sanitizer' || return
-    ((code == 0)) || fail "exit code $code: $(last_words sanitized)" || return
-    figure='memcheck and racecheck find nothing in saxpy'
+    said "$out/logs/sanitized.txt" 'memcheck found an error: ' || fail "memcheck does not see the write: exit code $code" || return
+    need_repositories && cd "$work/cases" || return
+    gate sanitized profile 'cases/sum' --param n=1048576 --profile racecheck,memcheck --quiet ||
+        fail "the sum: exit code $?: $(last_words sanitized)" || return
+    figure='memcheck sees a write beyond a buffer; it and racecheck find nothing in a sum'
 }
 
 # The figure of a planted pair, by rows of the two loops; fails where one is not red.

@@ -9,7 +9,7 @@ use crate::model::{MetricSet, Profiler, near};
 #[derive(clap::Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Profilers")]
 pub(crate) struct ProfileArgs {
-    /// Profilers to run on cases after measuring: nsys, ncu, torch, or memcheck, racecheck, initcheck, synccheck of compute-sanitizer [default: `profilers` in [profile], else none]
+    /// Profilers to run on cases after measuring: nsys, ncu, torch [default: `profilers` in [profile], else none]
     #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = profiler)]
     profile: Vec<Profiler>,
     /// Set of metrics that ncu collects: minimal, roofline or deep [default: `metrics` in [profile], else minimal]
@@ -40,8 +40,18 @@ impl ProfileArgs {
     }
 }
 
-/// A word of `--profile`.
-pub(crate) fn profiler(text: &str) -> Result<Profiler, String> {
+/// A word of `--profile` where cases are measured, too.
+fn profiler(text: &str) -> Result<Profiler, String> {
+    match profiler_or_sanitizer(text)? {
+        tool if tool.is_sanitizer() => {
+            Err(format!("it measures nothing: use `gbench-ci profile --profile {text}`"))
+        }
+        profiler => Ok(profiler),
+    }
+}
+
+/// A word of `--profile` of the command `profile`.
+pub(crate) fn profiler_or_sanitizer(text: &str) -> Result<Profiler, String> {
     word(text)
 }
 

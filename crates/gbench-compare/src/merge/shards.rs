@@ -56,12 +56,14 @@ fn of_several(parts: Vec<VerdictPart>) -> Result<VerdictDocument> {
     }
     differences.sort_by(|a, b| b.strict.cmp(&a.strict).then_with(|| a.field.cmp(&b.field)));
     let comparable = !differences.iter().any(|difference| difference.strict);
-    // If one shard lacks a reference, the whole does.
-    let no_reference = parts.iter().find_map(|part| part.verdict.method.no_reference);
-    // But what one shard skips, another may measure.
+    // If one shard lacks a reference, the whole does; but what one shard skips, another may measure.
+    let missing = || parts.iter().filter_map(|part| part.verdict.method.no_reference);
     let skips_own = |part: &VerdictPart| part.verdict.method.no_reference == Some(NoReference::OwnSkipped);
-    let all_skip = parts.iter().all(|part| skips_own(part) || !part.verdict.rows.iter().any(was_compared));
-    let no_reference = no_reference.filter(|missing| *missing != NoReference::OwnSkipped || all_skip);
+    let compared = |part: &&VerdictPart| part.verdict.rows.iter().any(was_compared);
+    let only_built_in = parts.iter().filter(compared).all(|part| part.verdict.method.only_built_in);
+    let no_reference = missing()
+        .find(|missing| *missing != NoReference::OwnSkipped)
+        .or_else(|| missing().next().filter(|_| only_built_in));
     let failure_policy =
         FailurePolicy { no_reference: no_reference.is_some(), ..FailurePolicy::from(&first.verdict.method) };
     let (conclusion, exit) = conclude(comparable, &rows, false, failure_policy);
@@ -97,6 +99,7 @@ fn of_several(parts: Vec<VerdictPart>) -> Result<VerdictDocument> {
                 .filter_map(|part| part.verdict.method.sessions.clone())
                 .max_by_key(|sessions| sessions.runs),
             no_reference,
+            only_built_in,
             ..first.verdict.method.clone()
         },
         differences,

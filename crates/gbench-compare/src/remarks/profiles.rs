@@ -14,8 +14,7 @@ const MAX_MOVED: usize = 100;
 pub(crate) fn of(pairs: &[PairedCase]) -> Vec<ProfiledCase> {
     let both = pairs.iter().filter_map(|pair| Some((pair.id, pair.base?, pair.head?)));
     both.flat_map(|(id, base, head)| {
-        let of_figures = base.profiles.iter().filter(|profile| !profile.profiler.is_sanitizer());
-        of_figures.filter_map(move |own| Some(side_by_side(id, own, of_same(head, own)?)))
+        base.profiles.iter().filter_map(move |own| Some(side_by_side(id, own, of_same(head, own)?)))
     })
     .collect()
 }

@@ -224,8 +224,10 @@ pub fn compare_by(
     let mut profiles = profiles::of(&pairs);
     profiles.sort_by_key(|profiled| rows.iter().position(|row| row.case == profiled.case));
 
-    let skips_own = !rule.precedes_seq_e_5() && only_built_in_remain(&pairs);
-    let no_reference = policy.no_reference.or(skips_own.then_some(NoReference::OwnSkipped));
+    let only_built_in = !rule.precedes_seq_e_5() && only_built_in(&pairs);
+    let no_reference = policy
+        .no_reference
+        .or_else(|| (only_built_in && all_own_skipped(&pairs)).then_some(NoReference::OwnSkipped));
     let failure_policy =
         FailurePolicy { no_reference: no_reference.is_some(), ..FailurePolicy::from(policy) };
     let (conclusion, exit) = conclude(comparable, &rows, in_the_dark, failure_policy);
@@ -254,6 +256,7 @@ pub fn compare_by(
             rounds,
             sessions: rule.sessions(),
             no_reference,
+            only_built_in,
             suite_file: common_suite(base).cloned(),
             sandbox: base.record.comparison.as_ref().and_then(|comparison| comparison.sandbox),
         },
@@ -287,14 +290,21 @@ fn in_cycles(
     Ok(if has_cases { cycles::by_case(compare_by(rule, &base, &head, policy)?.rows) } else { HashMap::new() })
 }
 
-/// The repository has cases of its own, and all of them were skipped on both sides, so that built-in ones alone were compared:
-/// a gate that guards nothing must not look like one that does.
-fn only_built_in_remain(pairs: &[PairedCase]) -> bool {
-    let cases = || pairs.iter().flat_map(|pair| pair.base.into_iter().chain(pair.head));
-    let mut own = cases().filter(|case| !case.is_built_in()).peekable();
-    own.peek().is_some()
-        && own.all(|case| matches!(case.outcome, Outcome::Skipped { .. }))
-        && cases().any(|case| case.outcome.is_measured())
+fn cases<'p>(pairs: &'p [PairedCase]) -> impl Iterator<Item = &'p CaseRecord> {
+    pairs.iter().flat_map(|pair| pair.base.into_iter().chain(pair.head))
+}
+
+/// Cases were measured, and all of them are built in.
+fn only_built_in(pairs: &[PairedCase]) -> bool {
+    let mut measured = cases(pairs).filter(|case| case.outcome.is_measured()).peekable();
+    measured.peek().is_some() && measured.all(CaseRecord::is_built_in)
+}
+
+/// The repository has cases of its own, and all of them were skipped on both sides: a gate that guards nothing must not look
+/// like one that does.
+fn all_own_skipped(pairs: &[PairedCase]) -> bool {
+    let mut own = cases(pairs).filter(|case| !case.is_built_in()).peekable();
+    own.peek().is_some() && own.all(|case| matches!(case.outcome, Outcome::Skipped { .. }))
 }
 
 /// In rounds, the rule itself asks whether one side met more of it than the other.

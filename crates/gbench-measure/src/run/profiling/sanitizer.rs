@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::ends;
 use crate::run::harness::left_files;
 use crate::run::process::executor::{Execution, ExecutionEnd};
-use gbench_formats::profile::read_sanitizer_log;
+use gbench_formats::profile::{SanitizerLog, read_sanitizer_log};
 use gbench_model::text::count;
 use gbench_model::{ProcessEnd, ProfileOutcome, Profiler};
 use gbench_suite::plan::PlannedCase;
@@ -43,7 +43,7 @@ pub(super) fn brief(case: &PlannedCase) -> PlannedCase {
 /// Errors: what it found; that it could not look.
 pub(super) fn read(tool: Profiler, execution: &Execution, report: &Path) -> Result<(), ProfileOutcome> {
     let log = left_files::one(report).unwrap_or_default();
-    let messages = read_sanitizer_log(&String::from_utf8_lossy(&log));
+    let SanitizerLog { messages, has_summary } = read_sanitizer_log(&String::from_utf8_lossy(&log));
     let failed = |cause: String| Err(ProfileOutcome::Failed { cause });
     let tool_name = tool.into_str();
     match (execution.stopped, &execution.end, messages.split_first()) {
@@ -56,8 +56,19 @@ pub(super) fn read(tool: Profiler, execution: &Execution, report: &Path) -> Resu
         }
         (None, ExecutionEnd::Process(ProcessEnd::Exit(code)), Some(_)) if *code != 0 => {
             let said = messages.join("; ");
-            failed(format!("its process ended with exit code {code} under {tool_name}: {said}"))
+            failed(format!(
+                "its process ended with exit code {code} under {tool_name}: {said}. A case that does nothing on a GPU cannot be checked"
+            ))
         }
-        _ => ends::of(execution, tool),
+        _ => {
+            ends::of(execution, tool)?;
+            // It may have let the process run without looking at it.
+            if has_summary && messages.is_empty() {
+                return Ok(());
+            }
+            let said =
+                if messages.is_empty() { "its log has no summary".into() } else { messages.join("; ") };
+            failed(format!("{tool_name} ended well, but may not have looked: {said}"))
+        }
     }
 }

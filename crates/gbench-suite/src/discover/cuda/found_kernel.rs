@@ -35,7 +35,10 @@ impl FoundKernel {
         let moved = |argument: &FoundArgument| match &argument.value {
             FoundValue::Buffer { access, length } => {
                 let times = if *access == Access::InputOutput { 2 } else { 1 };
-                Some(format!("{} * {length}", argument.dtype.size() * times))
+                Some(match argument.dtype.bits() * times {
+                    bits if bits % 8 == 0 => format!("{} * {length}", bits / 8),
+                    bits => format!("{bits} * {length} // 8"),
+                })
             }
             FoundValue::Size | FoundValue::Number(_) => None,
         };
