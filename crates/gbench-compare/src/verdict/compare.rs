@@ -4,7 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use gbench_model::text::short_commit;
 use gbench_model::{
-    CaseId, CommonSuite, Ingested, Manifest, NoReference, Outcome, Params, Probe, Result, RunRecord, Side,
+    CaseId, CaseRecord, CommonSuite, Ingested, Manifest, NoReference, Outcome, Params, Probe, Result,
+    RunRecord, Side,
 };
 
 use super::conclusion::{FailurePolicy, conclude, counts as verdict_counts, severity_order};
