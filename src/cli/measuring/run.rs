@@ -151,8 +151,10 @@ fn kernel(file: &str, call: &KernelCall) -> String {
         bytes => format!(", shared {}", format_size(u64::from(bytes))),
     };
     let (grid, block) = (shown_axes(launch.grid), shown_axes(launch.block));
+    let cluster = launch.cluster.map(|it| format!(", cluster {}", shown_axes(it))).unwrap_or_default();
+    let cooperative = if launch.cooperative { ", cooperative" } else { "" };
     let options: String = call.options.iter().map(|option| format!(" {option}")).collect();
-    format!("{} of {file}{options}, grid {grid}, block {block}{shared}", call.entry)
+    format!("{} of {file}{options}, grid {grid}, block {block}{shared}{cluster}{cooperative}", call.entry)
 }
 
 fn limits(benchmark: &Benchmark) -> String {

@@ -272,7 +272,7 @@ fn of_python(entry: &PythonEntry, benchmark: &Benchmark) -> Vec<(&'static str, S
 fn of_kernel(entry: &CudaEntry) -> Vec<(&'static str, String)> {
     let mut rows = vec![
         ("kernel", entry.entry.clone()),
-        ("of file", entry.file.clone()),
+        (if entry.image { "of image" } else { "of file" }, entry.file.clone()),
         ("compiled with", entry.options.join(" ")),
         ("headers in", entry.include.join(" ")),
         ("launch", entry.launch.to_string()),

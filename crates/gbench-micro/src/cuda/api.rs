@@ -61,6 +61,25 @@ macro_rules! functions {
     };
 }
 
+/// `CUlaunchConfig` of `cuda.h`.
+#[repr(C)]
+pub(super) struct LaunchConfig {
+    pub grid: [c_uint; 3],
+    pub block: [c_uint; 3],
+    pub shared_bytes: c_uint,
+    pub stream: CUstream,
+    pub attributes: *const LaunchAttribute,
+    pub count: c_uint,
+}
+
+/// `CUlaunchAttribute` of `cuda.h`, whose value has 64 bytes.
+#[repr(C)]
+pub(super) struct LaunchAttribute {
+    pub id: c_uint,
+    pub pad: c_uint,
+    pub value: [c_uint; 16],
+}
+
 functions! {
     needed {
     cuInit(c_uint);
@@ -111,6 +130,9 @@ functions! {
     cuGraphLaunch(CUgraphExec, CUstream);
     cuGraphExecDestroy(CUgraphExec);
     cuGraphDestroy(CUgraph);
+    cuFuncGetAttribute(*mut c_int, c_int, CUfunction);
+    cuLaunchKernelEx(*const LaunchConfig, CUfunction, *mut *mut c_void, *mut *mut c_void);
+    cuOccupancyMaxActiveBlocksPerMultiprocessor(*mut c_int, CUfunction, c_int, usize);
     }
 }
 

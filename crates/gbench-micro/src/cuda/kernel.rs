@@ -7,14 +7,17 @@ use rand_pcg::Pcg64;
 use serde_json::json;
 
 use super::accuracy::Accuracy;
+use super::buffers::Buffer;
 use super::compiler::compile;
 use super::cublas::{Cublas, SquareProduct};
-use super::device::{Buffer, CudaDevice, Function, Module, Parameters};
+use super::device::CudaDevice;
 use super::error::CudaError;
 use super::floor::{KernelWork, floor, shown, shown_peaks};
 use super::host_buffer::{HostBuffer, POISON};
+use super::image::KernelImage;
 use super::machine_code::{Compiled, KernelSource, variable};
 use super::measuring::measure;
+use super::modules::{Function, Module, Parameters};
 use super::sampler::Sampler;
 use super::support::{Support, function, module};
 use crate::channel::Channel;
@@ -29,15 +32,19 @@ use gbench_model::{Access, DeviceCode, Fill, KernelArgument, KernelLaunch, L2_ST
 const COPIES_SHARE: usize = 4;
 
 pub(super) struct Kernel {
-    pub source: KernelSource,
-    /// The target architecture: `sm_90`.
-    pub arch: String,
-    /// The name in the source.
+    pub code: KernelForm,
+    /// The name in the source, or in the image.
     pub entry: String,
     pub launch: KernelLaunch,
     pub arguments: Vec<KernelArgument>,
     /// Yields the least possible time, and the rates.
     pub work: KernelWork,
+}
+
+pub(super) enum KernelForm {
+    /// For an architecture: `sm_90`.
+    Source(KernelSource, String),
+    Image(KernelImage),
 }
 
 /// Work on the device, ready to start.
@@ -53,14 +60,23 @@ enum Callee {
     Cublas { library: Cublas, product: SquareProduct },
 }
 
-/// Compiles the source for the GPU, loads it, and sends the device code on the channel.
+/// Compiles the source for the GPU, or takes the image, loads it, and sends the device code on the channel.
 pub(super) fn load(channel: &mut Channel, gpu: &CudaDevice, kernel: &Kernel) -> Result<Loaded, MicroError> {
-    let compiled = compile(&kernel.source, &kernel.arch, gpu.facts().cuda_version)?;
-    let module = module(gpu, &compiled)?;
-    let code = code_of(&compiled, &kernel.entry);
+    let (compiled, module) = match &kernel.code {
+        KernelForm::Source(source, arch) => {
+            let compiled = compile(source, arch, gpu.facts().cuda_version)?;
+            let module = module(gpu, &compiled)?;
+            (compiled, module)
+        }
+        KernelForm::Image(image) => image.load(gpu)?,
+    };
+    let mut code = code_of(&compiled, &kernel.entry);
     check_shared(gpu, code.as_ref(), kernel.launch.shared_bytes)?;
-    let function = function(&module, &compiled, &kernel.entry, kernel.launch.shared_bytes)?;
+    let function = function(&module, &compiled, &kernel.entry, &kernel.launch)?;
     check_constants(&compiled, kernel)?;
+    for kernel in code.iter_mut().flat_map(|code| code.kernels.values_mut()) {
+        function.complete(kernel);
+    }
     if let Some(code) = code {
         let DeviceCode { arch, compiler, kernels } = code;
         channel.send(&Event::DeviceCode { arch, compiler, kernels })?;
@@ -96,12 +112,10 @@ fn check_shared(gpu: &CudaDevice, code: Option<&DeviceCode>, asked: u32) -> Resu
 
 /// Errors: the kernel reads constants that nothing sets.
 fn check_constants(compiled: &Compiled, kernel: &Kernel) -> Result<(), CudaError> {
-    let lowered = |name: &str| compiled.about.names.get(name).cloned();
-    let entry = lowered(&kernel.entry).unwrap_or_else(|| kernel.entry.clone());
+    let entry = compiled.about.names.get(&kernel.entry).unwrap_or(&kernel.entry);
     // Code that cannot be read is reported where its parameters are read.
-    let mut unset = unset_constants(&compiled.cubin, &entry).unwrap_or_default();
-    let set: Vec<String> = kernel.source.variables().filter_map(lowered).collect();
-    unset.retain(|name| !set.contains(name));
+    let mut unset = unset_constants(&compiled.cubin, entry).unwrap_or_default();
+    unset.retain(|name| compiled.about.variables().all(|set| set != name));
     if unset.is_empty() {
         return Ok(());
     }
@@ -167,7 +181,7 @@ impl Slots {
     fn parameters(&self) -> Parameters {
         self.0.iter().fold(Parameters::default(), |parameters, slot| match slot {
             Slot::Buffer(buffer) => parameters.buffer(buffer),
-            Slot::Scalar(bytes) => parameters.scalar(bytes),
+            Slot::Scalar(bytes) => parameters.value(bytes),
         })
     }
 
@@ -292,7 +306,7 @@ impl Loaded {
         let Callee::Kernel { module, compiled, .. } = &self.callee else {
             return Err(CudaError::NoKernel { entry: entry.into() }.into());
         };
-        let other = function(module, compiled, entry, launch.shared_bytes)?;
+        let other = function(module, compiled, entry, launch)?;
         let slots = Slots::new(&self.gpu, &self.arguments, inputs, Surroundings::Guarded)?;
         slots.prepare(&self.gpu, &self.arguments, inputs, POISON)?;
         self.gpu.launch(&other, launch, &slots.parameters())?;

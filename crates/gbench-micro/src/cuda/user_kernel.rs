@@ -8,7 +8,8 @@ use super::accuracy::Accuracy;
 use super::device::CudaDevice;
 use super::floor::KernelWork;
 use super::host_buffer::HostBuffer;
-use super::kernel::{Check, Kernel, Loaded, Verified, filled, load};
+use super::image::KernelImage;
+use super::kernel::{Check, Kernel, KernelForm, Loaded, Verified, filled, load};
 use super::machine_code::{KernelSource, variable};
 use super::measuring::METRICS;
 use crate::channel::Channel;
@@ -32,23 +33,29 @@ pub(crate) const KERNEL: Workload = Workload {
 
 fn run(request: &Request, channel: &mut Channel, look: OpenLook) -> Result<(), MicroError> {
     let call = call()?;
-    let text = fs::read_to_string(&call.file)
-        .map_err(|source| MicroError::Source { file: call.file.display().to_string(), source })?;
-    let folder = call.file.parent().map(std::path::Path::to_path_buf);
+    let unreadable = |source| MicroError::Source { file: call.file.display().to_string(), source };
+    // Without its folder, because the path may end up in the compiled code.
+    let file = call.file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let mut entries = vec![call.entry.clone()];
     entries.extend(call.reference.as_ref().map(|reference| reference.entry.clone()));
     entries.extend(call.data.keys().map(|name| variable(name)));
     let gpu = CudaDevice::open()?;
-    let kernel = Kernel {
-        arch: gpu.facts().own_arch(),
-        source: KernelSource {
-            // Without its folder, because the path may end up in the compiled code.
-            name: call.file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
-            text,
+    let code = if call.image {
+        let bytes = fs::read(&call.file).map_err(unreadable)?;
+        KernelForm::Image(KernelImage { name: file.clone(), bytes, entries })
+    } else {
+        let folder = call.file.parent().map(std::path::Path::to_path_buf);
+        let source = KernelSource {
+            name: file.clone(),
+            text: fs::read_to_string(&call.file).map_err(unreadable)?,
             options: call.options.clone(),
             include: folder.into_iter().chain(call.include.clone()).collect(),
             entries,
-        },
+        };
+        KernelForm::Source(source, gpu.facts().own_arch())
+    };
+    let kernel = Kernel {
+        code,
         entry: call.entry.clone(),
         launch: call.launch,
         arguments: call.arguments.clone(),
@@ -63,7 +70,7 @@ fn run(request: &Request, channel: &mut Channel, look: OpenLook) -> Result<(), M
     let loaded = load(channel, &gpu, &kernel)?;
     for (name, value) in &call.data {
         for buffer in filled(std::slice::from_ref(value), request.seed)? {
-            loaded.set_variable(name, &kernel.source.name, &buffer)?;
+            loaded.set_variable(name, &file, &buffer)?;
         }
     }
     let by_reference = call.reference.as_ref().map(|reference| {

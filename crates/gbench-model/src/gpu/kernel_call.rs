@@ -24,9 +24,12 @@ pub const KERNEL_WORKLOAD: &str = "cuda_kernel";
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KernelCall {
-    /// The `.cu` file, absolute.
+    /// The `.cu` file, or the image, absolute.
     pub file: PathBuf,
-    /// As in the source: `saxpy`, `blur<float, 4>`.
+    /// It is a cubin, a fatbin or PTX, which the driver loads as it is.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub image: bool,
+    /// As in the source: `saxpy`, `blur<float, 4>`. Of an image also its symbol.
     pub entry: String,
     /// Compiler options: `-DTILE=32`, `--use_fast_math`.
     pub options: Vec<String>,
@@ -50,6 +53,10 @@ pub struct KernelCall {
     pub multiplies: Option<DType>,
 }
 
+fn is_false(it: &bool) -> bool {
+    !*it
+}
+
 /// Blocks of the grid and threads of a block, x y z, and dynamic shared memory in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -57,6 +64,19 @@ pub struct KernelLaunch {
     pub grid: [u32; 3],
     pub block: [u32; 3],
     pub shared_bytes: u32,
+    /// Blocks of a cluster, which the kernel does not fix itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<[u32; 3]>,
+    /// All blocks run at the same time, so that they can wait for each other.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub cooperative: bool,
+}
+
+impl KernelLaunch {
+    /// A plain launch.
+    pub const fn new(grid: [u32; 3], block: [u32; 3], shared_bytes: u32) -> Self {
+        Self { grid, block, shared_bytes, cluster: None, cooperative: false }
+    }
 }
 
 /// Another kernel of the same file with the same parameters, which computes the right answer in a simple way.

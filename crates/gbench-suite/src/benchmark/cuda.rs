@@ -1,4 +1,4 @@
-//! `[benchmark.cuda]`: a kernel of a `.cu` file, measured without host code. Each case becomes a [`KernelCall`] for the child.
+//! `[benchmark.cuda]`: a kernel of a `.cu` file or of an image, measured without host code. Each case becomes a [`KernelCall`] for the child.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -20,6 +20,8 @@ pub(crate) const FLUSH_L2: &str = "cuda.flush_l2";
 pub(crate) const MAX_GRID: [u64; 3] = [(1 << 31) - 1, 65_535, 65_535];
 pub(crate) const MAX_BLOCK: [u64; 3] = [1024, 1024, 64];
 pub(super) const MAX_THREADS: u64 = 1024;
+/// Blocks of a cluster on the cards that take the most; every card that has clusters takes 8.
+pub(crate) const MAX_CLUSTER: u64 = 16;
 /// Maximum number of elements: larger than any device's memory.
 pub(crate) const MAX_LENGTH: u64 = 1 << 50;
 
@@ -27,6 +29,9 @@ pub(crate) const MAX_LENGTH: u64 = 1 << 50;
 pub struct CudaEntry {
     /// Relative to the benchmark's folder.
     pub file: String,
+    /// It is a cubin, a fatbin or PTX, and not a source.
+    #[serde(skip_serializing_if = "is_false")]
+    pub image: bool,
     /// `{name}` is replaced by a parameter, here and in `options`.
     pub entry: String,
     pub options: Vec<String>,
@@ -53,6 +58,15 @@ pub struct CudaLaunch {
     pub block: Vec<KernelNumber>,
     /// Bytes of dynamic shared memory.
     pub shared: Option<KernelNumber>,
+    /// Blocks of a cluster.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub cluster: Vec<KernelNumber>,
+    #[serde(skip_serializing_if = "is_false")]
+    pub cooperative: bool,
+}
+
+fn is_false(it: &bool) -> bool {
+    !*it
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -96,10 +110,34 @@ impl CudaLaunch {
             grid: axes(&self.grid, params, MAX_GRID).map_err(|why| format!("`grid`: {why}"))?,
             block: axes(&self.block, params, MAX_BLOCK).map_err(|why| format!("`block`: {why}"))?,
             shared_bytes: shared as u32,
+            cluster: match self.cluster.as_slice() {
+                [] => None,
+                said => {
+                    Some(axes(said, params, [MAX_CLUSTER; 3]).map_err(|why| format!("`cluster`: {why}"))?)
+                }
+            },
+            cooperative: self.cooperative,
         };
         threads(launch.block)?;
+        check_cluster(&launch)?;
         Ok(launch)
     }
+}
+
+/// Errors: the cluster is too large, or the grid does not consist of such clusters.
+fn check_cluster(launch: &KernelLaunch) -> Result<(), String> {
+    let Some(cluster) = launch.cluster else { return Ok(()) };
+    let blocks = cluster.into_iter().map(u64::from).product::<u64>();
+    if blocks > MAX_CLUSTER {
+        return Err(format!("`cluster`: {blocks} blocks, and a cluster has at most {MAX_CLUSTER}"));
+    }
+    if launch.grid.iter().zip(cluster).any(|(blocks, cluster)| blocks % cluster != 0) {
+        let [grid, cluster] = [launch.grid, cluster].map(shown_axes);
+        return Err(format!(
+            "`cluster`: a grid of {grid} blocks cannot be divided into clusters of {cluster}"
+        ));
+    }
+    Ok(())
 }
 
 pub(crate) fn threads(block: [u32; 3]) -> Result<u64, String> {
@@ -230,7 +268,11 @@ impl fmt::Display for CudaLaunch {
         let axes =
             |said: &[KernelNumber]| said.iter().map(KernelNumber::to_string).collect::<Vec<_>>().join(" x ");
         write!(f, "grid {}, block {}", axes(&self.grid), axes(&self.block))?;
-        self.shared.as_ref().map_or(Ok(()), |shared| write!(f, ", shared {shared} B"))
+        self.shared.as_ref().map_or(Ok(()), |shared| write!(f, ", shared {shared} B"))?;
+        if !self.cluster.is_empty() {
+            write!(f, ", cluster {}", axes(&self.cluster))?;
+        }
+        f.write_str(if self.cooperative { ", cooperative" } else { "" })
     }
 }
 
@@ -272,6 +314,7 @@ impl CudaEntry {
         let amount = |unit: &str| work.iter().find(|(other, _)| *other == unit).map(|(_, amount)| *amount);
         Ok(KernelCall {
             file: self.path(dir),
+            image: self.image,
             entry: one(&self.entry),
             options: substitute(&self.options, params),
             include: self.include.iter().map(|folder| dir.join(folder)).collect(),

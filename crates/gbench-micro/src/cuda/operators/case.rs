@@ -170,7 +170,7 @@ pub(super) fn plain(
 pub(super) fn line(blocks: u64, threads: u32) -> KernelLaunch {
     // `CasePoint` keeps the number of blocks within the card's limit.
     let blocks = u32::try_from(blocks).unwrap_or(u32::MAX);
-    KernelLaunch { grid: [blocks, 1, 1], block: [threads, 1, 1], shared_bytes: 0 }
+    KernelLaunch::new([blocks, 1, 1], [threads, 1, 1], 0)
 }
 
 pub(super) fn input(dtype: DType, length: u64, low: f64, high: f64) -> KernelArgument {
