@@ -84,6 +84,7 @@ mod hints;
 mod history_git;
 mod history_github;
 mod identity;
+mod images;
 mod ingest;
 mod ingest_rows;
 mod init;

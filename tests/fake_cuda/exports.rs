@@ -122,6 +122,9 @@ exports! {
     cuFuncSetAttribute(_, _, _);
     cuLaunchKernel(_, _, _, _, _, _, _, _, _, _, _);
     #[cfg(not(old_driver))]
+    cuLaunchKernelEx(_, _, _, _);
+    cuOccupancyMaxActiveBlocksPerMultiprocessor(_, _, _, _);
+    #[cfg(not(old_driver))]
     cuGraphInstantiateWithFlags(_, _, _);
     cuGraphLaunch(_, _);
     cuGraphExecDestroy(_);
