@@ -89,6 +89,7 @@ mod ingest;
 mod ingest_rows;
 mod init;
 mod jobs;
+mod kernel_kinds;
 mod kernel_traces;
 mod keys;
 mod kill;

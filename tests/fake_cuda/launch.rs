@@ -35,7 +35,8 @@ impl Driver {
         let Some(length) = (unsafe { elf::length(image) }) else {
             // SAFETY: the same: `length` has read these four bytes as well.
             let start = unsafe { std::slice::from_raw_parts(image, 4) };
-            if start != b".ver" && !start.starts_with(b"//") {
+            let is_text = start[0].is_ascii_whitespace() || start == b".ver" || start.starts_with(b"//");
+            if !is_text {
                 return Err(refusal(start));
             }
             // SAFETY: a text that ends in NUL.

@@ -15,8 +15,8 @@ use crate::model::{BenchmarkId, Component, Exit, Kind, Params, Result, Shown, Ti
 use crate::run::find_interpreter;
 use crate::suite::words::format_size;
 use crate::suite::{
-    Action, Benchmark, CudaArgument, CudaEntry, CudaFill, CudaReference, ExtractFrom, PythonEntry,
-    PythonSource, Requires,
+    Action, Benchmark, CudaArgument, CudaEntry, CudaFill, CudaReference, ExtractFrom, KernelNumber,
+    PythonEntry, PythonSource, Requires,
 };
 
 /// Describe benchmarks: all fields and effective settings
@@ -291,6 +291,19 @@ fn of_kernel(entry: &CudaEntry) -> Vec<(&'static str, String)> {
 fn of_argument(argument: &CudaArgument) -> String {
     match argument {
         CudaArgument::Scalar { dtype, value } => format!("{dtype} {value}"),
+        CudaArgument::Struct { fields } => {
+            format!("struct of {}", fields.iter().map(of_argument).collect::<Vec<_>>().join("; "))
+        }
+        CudaArgument::TensorMap { buffer, map } => {
+            let list =
+                |of: &[KernelNumber]| of.iter().map(KernelNumber::to_string).collect::<Vec<_>>().join(" x ");
+            format!(
+                "tensor map of {}, in boxes of {}, over {}",
+                list(&map.dims),
+                list(&map.box_dims),
+                of_argument(buffer)
+            )
+        }
         CudaArgument::Buffer { access, dtype, length, fill } => {
             let fill = match fill {
                 CudaFill::Usual => "random".into(),

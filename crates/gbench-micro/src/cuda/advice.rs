@@ -62,7 +62,8 @@ fn advice(error: &CudaError) -> Option<String> {
         CudaError::SharedMemory { own, most, .. } => {
             format!("let `shared` be at most {}", u64::from(*most).saturating_sub(*own))
         }
-        CudaError::NoClusters { .. } => "set `requires = { compute_capability = \"9.0\" }`, or remove `cluster`".into(),
+        CudaError::OldCard { .. } => "skip it on such cards: `requires = { compute_capability = \"9.0\" }`".into(),
+        CudaError::NoGrid { .. } => "let the expression give a whole number of blocks, and of clusters, on every card".into(),
         CudaError::TooManyBlocks { most: 0, .. } => "let a block have fewer threads, or less shared memory".into(),
         CudaError::TooManyBlocks { most, .. } => {
             format!("let `grid` have at most {most} blocks, of which each does more: \"sms\" is the number of multiprocessors")

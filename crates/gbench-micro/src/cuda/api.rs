@@ -61,6 +61,10 @@ macro_rules! functions {
     };
 }
 
+/// `CUtensorMap` of `cuda.h`.
+#[repr(C, align(64))]
+pub(super) struct EncodedMap(pub [u64; 16]);
+
 /// `CUlaunchConfig` of `cuda.h`.
 #[repr(C)]
 pub(super) struct LaunchConfig {
@@ -131,6 +135,7 @@ functions! {
     cuGraphExecDestroy(CUgraphExec);
     cuGraphDestroy(CUgraph);
     cuFuncGetAttribute(*mut c_int, c_int, CUfunction);
+    cuTensorMapEncodeTiled(*mut EncodedMap, c_uint, c_uint, *mut c_void, *const u64, *const u64, *const c_uint, *const c_uint, c_uint, c_uint, c_uint, c_uint);
     cuLaunchKernelEx(*const LaunchConfig, CUfunction, *mut *mut c_void, *mut *mut c_void);
     cuOccupancyMaxActiveBlocksPerMultiprocessor(*mut c_int, CUfunction, c_int, usize);
     }

@@ -5,9 +5,10 @@ use std::ptr;
 
 use cudarc::driver::sys::CUdeviceptr;
 
-use super::api::check;
+use super::api::{EncodedMap, check};
 use super::device::CudaDevice;
 use super::error::CudaError;
+use gbench_model::{DType, TensorMap};
 
 type Result<T> = std::result::Result<T, CudaError>;
 
@@ -144,6 +145,57 @@ impl Buffer {
             (api.cuMemcpyDtoH_v2)(target.as_mut_ptr().cast(), self.address + from as CUdeviceptr, bytes)
         })?;
         Ok(target)
+    }
+}
+
+impl Buffer {
+    /// The bytes of a tensor map over it. Errors: the driver has no such maps, or refuses this one.
+    pub(super) fn tensor_map(&self, dtype: DType, map: &TensorMap) -> Result<Vec<u8>> {
+        let Some(encode) = self.gpu.api().cuTensorMapEncodeTiled else {
+            return Err(CudaError::OldDriver { missing: vec!["cuTensorMapEncodeTiled"] });
+        };
+        let capability = self.gpu.facts().capability;
+        if capability.0 < 9 {
+            return Err(CudaError::OldCard { what: "tensor maps", capability });
+        }
+        let steps = vec![1_u32; map.dims.len()];
+        let mut encoded = EncodedMap([0; 16]);
+        // SAFETY: a place for the map, aligned as it must be; `dims` and the lists of the same length, `strides` one shorter, as
+        // the suite file was checked for; the buffer lives as long as the launches that use the map.
+        check("cuTensorMapEncodeTiled", unsafe {
+            encode(
+                &mut encoded,
+                tensor_type(dtype),
+                map.dims.len() as c_uint,
+                self.address as usize as *mut c_void,
+                map.dims.as_ptr(),
+                map.strides.as_ptr(),
+                map.box_dims.as_ptr(),
+                steps.as_ptr(),
+                map.interleave as c_uint,
+                map.swizzle as c_uint,
+                map.l2_promotion as c_uint,
+                // Elements outside of the tensor are zero.
+                0,
+            )
+        })?;
+        Ok(encoded.0.iter().flat_map(|word| word.to_le_bytes()).collect())
+    }
+}
+
+/// `CUtensorMapDataType` of `cuda.h`; bytes for types that it does not know.
+fn tensor_type(dtype: DType) -> c_uint {
+    match dtype {
+        DType::U16 | DType::I16 => 1,
+        DType::U32 => 2,
+        DType::I32 => 3,
+        DType::U64 => 4,
+        DType::I64 => 5,
+        DType::F16 => 6,
+        DType::F32 => 7,
+        DType::F64 => 8,
+        DType::Bf16 => 9,
+        _ => 0,
     }
 }
 

@@ -74,8 +74,10 @@ pub enum CudaError {
         "`shared` requests {asked} bytes in addition to the {own} that the kernel declares, but a block has at most {most}"
     )]
     SharedMemory { asked: u32, own: u64, most: u32 },
-    #[error("clusters need compute capability 9.0; this card has {}.{}", capability.0, capability.1)]
-    NoClusters { capability: (u32, u32) },
+    #[error("`grid` gives no number of blocks for a card with {multiprocessors} multiprocessors")]
+    NoGrid { multiprocessors: u32 },
+    #[error("{what} need compute capability 9.0; this card has {}.{}", capability.0, capability.1)]
+    OldCard { what: &'static str, capability: (u32, u32) },
     #[error(
         "`cooperative` starts {blocks} blocks, and at most {most} of this kernel run on the card at the same time"
     )]
@@ -160,6 +162,7 @@ impl CudaError {
             | CudaError::NoRoom { .. }
             | CudaError::SharedMemory { .. }
             | CudaError::TooManyBlocks { .. }
+            | CudaError::NoGrid { .. }
             | CudaError::Parameters { .. }
             | CudaError::NoVariable { .. }
             | CudaError::VariableSize { .. }
@@ -172,7 +175,7 @@ impl CudaError {
             | CudaError::NewLibrary { .. }
             | CudaError::NewCode { .. }
             | CudaError::NoCublas { .. }
-            | CudaError::NoClusters { .. }
+            | CudaError::OldCard { .. }
             | CudaError::OldCompiler { .. } => true,
         }
     }

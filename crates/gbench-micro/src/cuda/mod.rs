@@ -9,7 +9,7 @@
 //! | `sampler` | one sample: events around calls, the device blocked meanwhile, and the clock |
 //! | `energy` | the joules of a call |
 //! | `throttle`, `measuring` | warm-up until the card settles, groups of samples, attempts on a throttled card |
-//! | `kernel` | one kernel from its source to a checked answer |
+//! | `kernel`, `slots` | one kernel from its source to a checked answer, and its arguments |
 //! | `operators`, `kernels/*.cu`, `host_buffer` | the kernels of the suite with their right answers |
 //! | `user_kernel` | a kernel of the user |
 //! | `launches` | the cost of launching, and copies |
@@ -43,6 +43,7 @@ mod modules;
 mod operator;
 mod operators;
 mod sampler;
+mod slots;
 mod support;
 mod throttle;
 mod toolkits;

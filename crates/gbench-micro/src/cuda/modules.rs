@@ -132,7 +132,7 @@ impl Module {
         let gpu = &self.0.gpu;
         let (api, capability) = (gpu.api(), gpu.facts().capability);
         if launch.cluster.is_some() && capability.0 < 9 {
-            return Err(CudaError::NoClusters { capability });
+            return Err(CudaError::OldCard { what: "clusters", capability });
         }
         // A name with a NUL does not exist.
         let c_name = CString::new(name).unwrap_or_default();

@@ -1,11 +1,13 @@
 //! `cuda_kernel`: a kernel of the user, described by `[benchmark.cuda]`. It is not in the catalogue, because the suite file
 //! names it.
 
+use std::collections::BTreeMap;
 use std::env;
 use std::fs;
 
 use super::accuracy::Accuracy;
 use super::device::CudaDevice;
+use super::error::CudaError;
 use super::floor::KernelWork;
 use super::host_buffer::HostBuffer;
 use super::image::KernelImage;
@@ -18,7 +20,8 @@ use crate::throttle_state::OpenLook;
 use crate::workload::{Workload, WorkloadRun};
 use gbench_model::line::Request;
 use gbench_model::{
-    Access, Component, KERNEL_CALL, KERNEL_WORKLOAD, KernelArgument, KernelCall, KernelReference,
+    Access, Component, KERNEL_CALL, KERNEL_WORKLOAD, KernelArgument, KernelCall, KernelLaunch,
+    KernelReference, buffers,
 };
 
 pub(crate) const KERNEL: Workload = Workload {
@@ -57,7 +60,7 @@ fn run(request: &Request, channel: &mut Channel, look: OpenLook) -> Result<(), M
     let kernel = Kernel {
         code,
         entry: call.entry.clone(),
-        launch: call.launch,
+        launch: on_card(call.launch, &call.grids, &gpu)?,
         arguments: call.arguments.clone(),
         work: KernelWork {
             dtype: call.multiplies,
@@ -75,13 +78,28 @@ fn run(request: &Request, channel: &mut Channel, look: OpenLook) -> Result<(), M
     }
     let by_reference = call.reference.as_ref().map(|reference| {
         |loaded: &Loaded, inputs: &[HostBuffer], outputs: &[HostBuffer]| {
-            let expected = loaded.run_other(&reference.entry, &reference.launch, inputs)?;
+            let launch = on_card(reference.launch, &reference.grids, &loaded.gpu)?;
+            let expected = loaded.run_other(&reference.entry, &launch, inputs)?;
             Ok(accuracy(reference, &call.arguments, &expected, outputs))
         }
     });
     let check = by_reference.as_ref().map(|check| check as Check);
     let verified = Verified { inputs: &filled, check, sends_answer: true };
     loaded.measure(request, channel, look, (&kernel.work, &verified))
+}
+
+/// The launch with the grid for this card. Errors: the grid depends on the card, and cannot be computed for this one.
+fn on_card(
+    launch: KernelLaunch,
+    grids: &BTreeMap<u32, [u32; 3]>,
+    gpu: &CudaDevice,
+) -> Result<KernelLaunch, CudaError> {
+    let multiprocessors = gpu.facts().multiprocessors;
+    match grids.get(&multiprocessors) {
+        Some(grid) => Ok(KernelLaunch { grid: *grid, ..launch }),
+        None if grids.is_empty() => Ok(launch),
+        None => Err(CudaError::NoGrid { multiprocessors }),
+    }
 }
 
 fn call() -> Result<KernelCall, MicroError> {
@@ -100,10 +118,7 @@ fn accuracy(
     expected: &[HostBuffer],
     found: &[HostBuffer],
 ) -> Accuracy {
-    let written = arguments.iter().filter_map(|argument| match argument {
-        KernelArgument::Buffer { access, .. } => Some(*access != Access::Input),
-        KernelArgument::Scalar { .. } => None,
-    });
+    let written = buffers(arguments).into_iter().map(|it| it.access != Access::Input);
     let mut accuracy = Accuracy { worst: 0.0, max_abs_error: 0.0 };
     let mut numbers = 0_usize;
     for ((expected, found), _) in expected.iter().zip(found).zip(written).filter(|(_, written)| *written) {

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use super::tensor_map::TensorMap;
+
 /// Name of the environment variable that contains a [`KernelCall`] as JSON.
 pub const KERNEL_CALL: &str = "GBENCH_KERNEL";
 
@@ -36,6 +38,9 @@ pub struct KernelCall {
     /// Folders of headers, absolute. The file's own folder is always searched first, and is not listed.
     pub include: Vec<PathBuf>,
     pub launch: KernelLaunch,
+    /// The grid by the number of the card's multiprocessors, if it depends on that; the launch has that of a usual card.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub grids: BTreeMap<u32, [u32; 3]>,
     /// In the order of the kernel's parameters.
     pub arguments: Vec<KernelArgument>,
     /// Values of `__constant__` and `__device__` variables of the source, by name; each a buffer that is read.
@@ -85,19 +90,48 @@ impl KernelLaunch {
 pub struct KernelReference {
     pub entry: String,
     pub launch: KernelLaunch,
+    /// As of the kernel itself.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub grids: BTreeMap<u32, [u32; 3]>,
     /// An element is right within `absolute + relative * |expected|`.
     pub absolute: f64,
     pub relative: f64,
 }
 
 /// One parameter of a kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum KernelArgument {
     /// A pointer to `length` elements in device memory.
     Buffer { dtype: DType, length: u64, access: Access, fill: Fill },
     /// A number passed by value.
     Scalar { dtype: DType, value: f64 },
+    /// A struct passed by value, whose fields are laid out as C does.
+    Struct { fields: Vec<KernelArgument> },
+    /// The tensor map of a buffer, passed by value.
+    TensorMap { buffer: Box<KernelArgument>, map: TensorMap },
+}
+
+/// A buffer of a kernel, as in [`KernelArgument::Buffer`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct KernelBuffer {
+    pub dtype: DType,
+    pub length: u64,
+    pub access: Access,
+    pub fill: Fill,
+}
+
+/// The buffers of arguments in their order, also those of fields and tensor maps.
+pub fn buffers(arguments: &[KernelArgument]) -> Vec<KernelBuffer> {
+    let of = |argument: &KernelArgument| match argument {
+        KernelArgument::Buffer { dtype, length, access, fill } => {
+            vec![KernelBuffer { dtype: *dtype, length: *length, access: *access, fill: *fill }]
+        }
+        KernelArgument::Scalar { .. } => Vec::new(),
+        KernelArgument::Struct { fields } => buffers(fields),
+        KernelArgument::TensorMap { buffer, .. } => buffers(std::slice::from_ref(&**buffer)),
+    };
+    arguments.iter().flat_map(of).collect()
 }
 
 /// The type of an element.

@@ -10,8 +10,8 @@ use super::cuda_argument_reader::{read_arguments, read_data, read_type};
 use super::kernel_number_reader::{NumberRule, SweptParams, for_point, number};
 use super::sweep_reader::MAX_POINTS;
 use crate::benchmark::cuda::{
-    CudaArgument, CudaEntry, CudaLaunch, CudaReference, FLUSH_L2, MAX_BLOCK, MAX_CLUSTER, MAX_GRID, axes,
-    check_axis, threads, usual_tolerance,
+    CudaArgument, CudaEntry, CudaLaunch, CudaReference, FLUSH_L2, MAX_BLOCK, MAX_CLUSTER, MAX_GRID, SMS,
+    USUAL_SMS, axes, check_axis, is_of_card, on_card, threads, usual_tolerance,
 };
 use crate::benchmark::definition::Benchmark;
 use crate::benchmark::element_type::ElementType;
@@ -223,7 +223,16 @@ fn read_axes(item: &Item, sweep: &SweptParams, most: [u64; 3]) -> Option<Vec<Ker
     };
     let read = members.iter().zip(most).map(|(member, most)| {
         let check = |it: f64, _: &Params| check_axis(it, most);
-        number(member, sweep, &NumberRule { check: &check, next })
+        let rule = NumberRule { check: &check, next };
+        let has = |name: &str| sweep.names.iter().any(|it| it == name);
+        match member.value.as_str() {
+            Some(text) if item.key == "grid" && is_of_card(text, has) => {
+                let names: Vec<String> = sweep.names.iter().cloned().chain([SMS.to_owned()]).collect();
+                let points: Vec<Params> = sweep.points.iter().map(|it| on_card(it, USUAL_SMS)).collect();
+                number(member, &SweptParams { names: &names, points: &points }, &rule)
+            }
+            _ => number(member, sweep, &rule),
+        }
     });
     // Collects first, so that every faulty axis is reported.
     read.collect::<Vec<_>>().into_iter().collect()
@@ -259,7 +268,14 @@ fn read_reference(
     let grid = table.take("grid").map(|item| read_axes(&item, sweep, MAX_GRID));
     let block = table.take("block").map(|item| read_block(&item, sweep));
     let shared_bytes = table.take("shared").map(|item| shared(&item, sweep));
-    let written: Vec<&ElementType> = arguments.unwrap_or_default().iter().filter_map(written).collect();
+    let written: Vec<&ElementType> = {
+        let all = arguments.unwrap_or_default().iter().flat_map(CudaArgument::buffers);
+        all.filter_map(|buffer| match buffer {
+            CudaArgument::Buffer { access, dtype, .. } if *access != Access::Input => Some(dtype),
+            _ => None,
+        })
+        .collect()
+    };
     let fixed = |dtype: &&ElementType| match dtype {
         ElementType::Fixed(dtype) => Some(*dtype),
         ElementType::OfParameter(_) => None,
@@ -287,13 +303,6 @@ fn read_reference(
         ..CudaLaunch::default()
     };
     Some(CudaReference { entry: entry?, launch, absolute: absolute?, relative: relative? })
-}
-
-fn written(argument: &CudaArgument) -> Option<&ElementType> {
-    match argument {
-        CudaArgument::Buffer { access: Access::Input, .. } | CudaArgument::Scalar { .. } => None,
-        CudaArgument::Buffer { dtype, .. } => Some(dtype),
-    }
 }
 
 fn flush(item: &Item) -> Option<Vec<bool>> {
