@@ -120,7 +120,7 @@ fn q3_an_image_that_the_driver_cannot_load_or_that_lacks_the_kernel_says_why_and
             "images.cubin",
             "",
             &entry("ops::blur"),
-            "several kernels `ops::blur`: _ZN3ops4blurIdLi4EEvPKT_PS1_, _ZN3ops4blurIfLi4EEvPKT_PS1_",
+            "several kernels `ops::blur`: _ZN3ops4blurIdLi4EEEvPKT_PS1_, _ZN3ops4blurIfLi4EEEvPKT_PS1_",
             "write one of these symbols",
         ),
         (

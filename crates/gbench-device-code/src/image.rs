@@ -43,11 +43,10 @@ pub fn images(bytes: &[u8]) -> Result<Vec<Image>, CodeError> {
     for text in found.texts.iter().flatten() {
         images.push(of_ptx(text)?);
     }
-    match images.is_empty() {
-        true if found.other => Err(CodeError::OnlyIntermediate),
-        true => Err(CodeError::NoKernel),
-        false => Ok(images),
+    if !images.is_empty() {
+        return Ok(images);
     }
+    Err(if found.other { CodeError::OnlyIntermediate } else { CodeError::NoKernel })
 }
 
 /// The image that a driver takes for a card of this compute capability: machine code before PTX, the newest first. `None`: the

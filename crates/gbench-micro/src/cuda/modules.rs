@@ -16,12 +16,13 @@ use gbench_model::{KernelCode, KernelLaunch};
 type Result<T> = std::result::Result<T, CudaError>;
 
 impl CudaDevice {
-    pub(super) fn module(&self, cubin: &[u8]) -> Result<Module> {
+    /// Loads a cubin, or PTX that ends in NUL.
+    pub(super) fn module(&self, code: &[u8]) -> Result<Module> {
         let mut handle: CUmodule = ptr::null_mut();
-        // SAFETY: the driver reads the image by the sizes in it; `compiler::compile` only returns code that
+        // SAFETY: the driver reads the code by the sizes in it; `compiler::compile` and `KernelImage::load` only pass on what
         // `device_code` has parsed completely.
         check("cuModuleLoadData", unsafe {
-            (self.api().cuModuleLoadData)(&mut handle, cubin.as_ptr().cast())
+            (self.api().cuModuleLoadData)(&mut handle, code.as_ptr().cast())
         })?;
         Ok(Module(Rc::new(Loaded { gpu: self.clone(), handle })))
     }

@@ -29,7 +29,7 @@ pub struct KernelCall {
     /// The `.cu` file, or the image, absolute.
     pub file: PathBuf,
     /// It is a cubin, a fatbin or PTX, which the driver loads as it is.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub image: bool,
     /// As in the source: `saxpy`, `blur<float, 4>`. Of an image also its symbol.
     pub entry: String,
@@ -58,10 +58,6 @@ pub struct KernelCall {
     pub multiplies: Option<DType>,
 }
 
-fn is_false(it: &bool) -> bool {
-    !*it
-}
-
 /// Blocks of the grid and threads of a block, x y z, and dynamic shared memory in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -73,7 +69,7 @@ pub struct KernelLaunch {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cluster: Option<[u32; 3]>,
     /// All blocks run at the same time, so that they can wait for each other.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cooperative: bool,
 }
 

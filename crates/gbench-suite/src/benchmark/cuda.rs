@@ -32,7 +32,7 @@ pub struct CudaEntry {
     /// Relative to the benchmark's folder.
     pub file: String,
     /// It is a cubin, a fatbin or PTX, and not a source.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub image: bool,
     /// `{name}` is replaced by a parameter, here and in `options`.
     pub entry: String,
@@ -63,12 +63,8 @@ pub struct CudaLaunch {
     /// Blocks of a cluster.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub cluster: Vec<KernelNumber>,
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub cooperative: bool,
-}
-
-fn is_false(it: &bool) -> bool {
-    !*it
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
