@@ -62,10 +62,31 @@ fn advice(error: &CudaError) -> Option<String> {
         CudaError::SharedMemory { own, most, .. } => {
             format!("let `shared` be at most {}", u64::from(*most).saturating_sub(*own))
         }
+        CudaError::OldCard { .. } => "skip it on such cards: `requires = { compute_capability = \"9.0\" }`".into(),
+        CudaError::NoGrid { .. } => "let the expression give a whole number of blocks, and of clusters, on every card".into(),
+        CudaError::TooManyBlocks { most: 0, .. } => "let a block have fewer threads, or less shared memory".into(),
+        CudaError::TooManyBlocks { most, .. } => {
+            format!("let `grid` have at most {most} blocks, of which each does more: \"sms\" is the number of multiprocessors")
+        }
         CudaError::Parameters { .. } => {
             "let the arguments of `[benchmark.cuda]` be the kernel's parameters, in their order and types"
                 .into()
         }
+        CudaError::NoImage { .. } => "let `image` be a cubin, a fatbin or PTX: `nvcc -cubin -arch=sm_90 -o k.cubin k.cu`".into(),
+        CudaError::NotInImage { .. } => {
+            "write the readable name with its namespaces and template arguments, or the symbol that `cuobjdump -elf` shows".into()
+        }
+        CudaError::SeveralInImage { .. } => "write one of these symbols".into(),
+        CudaError::ForeignImage { card, .. } => format!("build it for this card, too: {}", for_card(card)),
+        CudaError::NewImage { tool, is_ptx, cuda_version, card, .. } => {
+            let newer = if *is_ptx { "a newer driver".into() } else { driver_of(tool) };
+            let machine_code = if *is_ptx { format!("or build machine code ({}), ", for_card(card)) } else { String::new() };
+            format!("build it with a toolkit of at most {}, {machine_code}or install {newer}", toolkits::shown(*cuda_version))
+        }
+        CudaError::RefusedImage { is_ptx: true, card, .. } => {
+            format!("run `ptxas -arch={card}` on it, which names the line, or build machine code: {}", for_card(card))
+        }
+        CudaError::RefusedImage { card, .. } => format!("build it again on this machine: {}", for_card(card)),
         CudaError::NoVariable { .. } => "write the name as the source does, with its namespace".into(),
         CudaError::VariableSize { .. } => "correct the type and `length` in `data`".into(),
         CudaError::UnsetConstants { .. } => {
@@ -82,11 +103,21 @@ fn advice(error: &CudaError) -> Option<String> {
     })
 }
 
+/// The option of nvcc for machine code. `card`: `sm_90`.
+fn for_card(card: &str) -> String {
+    format!("`nvcc -gencode arch=compute_{0},code=sm_{0}`", card.trim_start_matches("sm_"))
+}
+
+/// The driver for the code of a library or tool: `NVRTC 13.5`.
+fn driver_of(tool: &str) -> String {
+    toolkits::major_of(tool).map_or_else(|| "a newer driver".to_owned(), toolkits::driver)
+}
+
 /// `library`: with its version, `NVRTC 13.5`.
 fn newer_than_driver(library: &str, cuda_version: u32, arch: Option<&str>) -> String {
     let of_driver = cuda_version / 1000;
     let stem = if library.starts_with(CUBLAS) { "cublas" } else { "cuda-nvrtc" };
-    let driver = toolkits::major_of(library).map_or_else(|| "a newer driver".to_owned(), toolkits::driver);
+    let driver = driver_of(library);
     // No compiler for this driver knows the card.
     if arch.and_then(toolkits::first_for).is_some_and(|(major, _)| major > of_driver) {
         return format!("needs {driver}");
@@ -101,6 +132,9 @@ fn after_call(function: &str, code: u32) -> Option<&'static str> {
             "wait for the other process, set `nvidia-smi -c DEFAULT`, or compare without `--interleave lockstep`"
         }
         100 | 101 => NO_DEVICE,
+        221 => {
+            "the driver's compiler for PTX (libnvidia-ptxjitcompiler.so.1) is not here: start the container with NVIDIA_DRIVER_CAPABILITIES=compute,utility"
+        }
         802 => {
             "start NVIDIA's fabric manager (`systemctl start nvidia-fabricmanager`), or wait until it has started"
         }
@@ -114,6 +148,9 @@ fn after_call(function: &str, code: u32) -> Option<&'static str> {
             "load the driver's module (`nvidia-modprobe -u`), and restart the container, which may have lost its devices; see `dmesg`"
         }
         _ if function == "cuInit" => "make `nvidia-smi` work first, and see `dmesg`",
+        912 => {
+            "let `cluster` have fewer blocks, or a block less shared memory: more than 8 blocks run on some cards only"
+        }
         702 => {
             "the watchdog of a display ends long kernels: measure on a GPU without a display, or make the kernel shorter"
         }

@@ -166,7 +166,8 @@ fn not_started(execution: &Execution, benchmark: &Benchmark) -> Option<Outcome> 
     if benchmark.cuda().is_some() {
         // The other side's parameters may give a launch that its expressions cannot compute.
         let advice = format!(
-            "check that `file` of `[benchmark.cuda]` at {} is below `dir`, and check its launch",
+            "check that `{}` of `[benchmark.cuda]` at {} is below `dir`, and check its launch",
+            if benchmark.cuda().is_some_and(|it| it.image) { "image" } else { "file" },
             benchmark.declared
         );
         return Some(failed(

@@ -12,6 +12,8 @@ pub struct FoundKernel {
     pub block: Vec<u32>,
     /// Bytes.
     pub shared: Option<u32>,
+    /// Its blocks wait for each other, so that all of them have to run at the same time.
+    pub cooperative: bool,
     pub arguments: Vec<FoundArgument>,
 }
 

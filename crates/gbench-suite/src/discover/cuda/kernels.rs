@@ -7,6 +7,7 @@ use super::code_text::CodeText;
 use super::found_kernel::{FoundArgument, FoundKernel, FoundValue};
 use super::parameter::{KernelParameter, ParameterWay};
 use super::source::{CudaSource, FoundSignature};
+use crate::benchmark::cuda::SMS;
 use crate::discover::findings::{Discovered, Findings, leaf};
 use crate::discover::programs::sources::is_program;
 use gbench_formats::adapters::{SourceTree, cmake_program};
@@ -115,6 +116,12 @@ fn proposal(path: &str, kernel: &FoundSignature, parameters: &[KernelParameter])
         _ => (1 << 7, 8, "n * n * n"),
     };
     let blocks = format!("(n + {}) // {edge}", edge - 1);
+    // All blocks of a cooperative launch have to fit on the card: one on each multiprocessor does.
+    let mut grid = vec![blocks; kernel.axes];
+    if kernel.cooperative {
+        grid.fill("1".into());
+        grid[0] = SMS.into();
+    }
     let block = vec![edge; kernel.axes];
     let threads: u32 = block.iter().product();
     let length_of = |lanes: u32| if lanes == 1 { length.to_owned() } else { format!("{lanes} * {length}") };
@@ -137,9 +144,10 @@ fn proposal(path: &str, kernel: &FoundSignature, parameters: &[KernelParameter])
         file: path.to_owned(),
         entry: kernel.name.clone(),
         size,
-        grid: vec![blocks; kernel.axes],
+        grid,
         block,
         shared: kernel.shared.map(|bytes| bytes * threads),
+        cooperative: kernel.cooperative,
         arguments: parameters.iter().map(argument).collect(),
     }
 }

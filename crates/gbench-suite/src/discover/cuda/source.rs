@@ -24,6 +24,8 @@ pub(super) struct FoundSignature {
     pub axes: usize,
     /// Bytes for each thread of the dynamic shared memory that it declares.
     pub shared: Option<u32>,
+    /// Its blocks wait for each other.
+    pub cooperative: bool,
 }
 
 enum Scope {
@@ -142,11 +144,8 @@ fn unset_constant<'t>(words: &[CodeToken<'t>]) -> Option<CodeToken<'t>> {
 
 /// Why a launch with the proposed arguments would not be the author's.
 fn refused(body: &[CodeToken], unset: &[CodeToken]) -> Option<String> {
-    if let Some(name) = unset.iter().find(|name| body.contains(name)) {
-        return Some(format!("reads the constant `{name}`: write an entry that sets it by `data`"));
-    }
-    body.contains(&"this_grid")
-        .then(|| "needs a cooperative launch (`this_grid`), which the gate cannot do".into())
+    let name = unset.iter().find(|name| body.contains(name))?;
+    Some(format!("reads the constant `{name}`: write an entry that sets it by `data`"))
 }
 
 fn is_function(words: &[CodeToken]) -> bool {
@@ -202,7 +201,8 @@ fn kernel(
     } else {
         1
     };
-    Some(FoundSignature { name, parameters, axes, shared: dynamic_shared(body, aliases) })
+    let (shared, cooperative) = (dynamic_shared(body, aliases), body.contains(&"this_grid"));
+    Some(FoundSignature { name, parameters, axes, shared, cooperative })
 }
 
 /// The name and the parameters after `__global__`: the first word before parentheses that is not an attribute.
@@ -273,12 +273,14 @@ pub(crate) mod tests {
     pub(crate) fn answer(given: &Given) -> String {
         let CudaSource { kernels, host } = CudaSource::read(&given.text());
         let mut text = format!("host: {}\n", host.as_deref().unwrap_or("nothing"));
-        for FoundSignature { name, parameters, axes, shared } in kernels {
+        for FoundSignature { name, parameters, axes, shared, cooperative } in kernels {
             let parameters = match parameters {
                 Ok(parameters) => parameters.iter().map(parameter_text).collect::<Vec<_>>().join(", "),
                 Err(why) => format!("it {why}"),
             };
-            text += &format!("kernel {name}({parameters}): axes {axes}, shared {shared:?}\n");
+            text += &format!(
+                "kernel {name}({parameters}): axes {axes}, shared {shared:?}, cooperative {cooperative}\n"
+            );
         }
         text
     }
