@@ -222,12 +222,16 @@ fn under_a_profiler_nothing_lies_behind_a_buffer() {
     let tools = StandIns::new("well");
     let allocated = |line: &str| {
         let trace = gate.repository.root().join("trace");
-        let stand_in = gate.stand_in.clone().with(&format!("trace={}", trace.display()));
+        let stand_in = gate.stand_in.clone().with(&format!("attribute.108=0 trace={}", trace.display()));
         let mut command = stand_in.command(gate.repository.root(), line);
         command.envs(tools.env());
         ended(command).exits(0);
         let text = std::fs::read_to_string(&trace).unwrap();
         std::fs::remove_file(&trace).unwrap();
+        // A call that a card refuses would be an error for the sanitizer.
+        let refused: Vec<&str> =
+            text.lines().filter(|line| line.starts_with("cuCtx") && !line.ends_with("-> 0")).collect();
+        assert_eq!(refused, Vec::<&str>::new());
         let guarded = |line: &&str| line.starts_with("cuMemAlloc_v2 16896");
         let bare = |line: &&str| line.starts_with("cuMemAlloc_v2 16384");
         [text.lines().filter(guarded).count() > 0, text.lines().filter(bare).count() > 0]

@@ -70,7 +70,7 @@ pub use gpu::device_code::{DeviceCode, KernelCode};
 pub use gpu::exclusive::{ExclusiveUse, GpuPlace};
 pub use gpu::kernel_call::{
     Access, CUBIN_FOLDER, DType, Fill, KERNEL_CALL, KERNEL_WORKLOAD, KernelArgument, KernelBuffer,
-    KernelCall, KernelLaunch, KernelReference, NVML_LIBRARY, NVRTC_LIBRARY, buffers,
+    KernelCall, KernelLaunch, KernelReference, NVML_LIBRARY, NVRTC_LIBRARY, Tolerance, buffers,
 };
 pub use gpu::telemetry::{
     CalmWait, EndedProcess, ForeignProcess, GpuTelemetry, MeanPower, MonitorGpu, MonitorRecord, PowerSource,

@@ -35,6 +35,8 @@ pub(super) struct Facts {
     pub uuid: Option<String>,
     /// The most shared memory of a block, in bytes; 0 if unknown.
     pub shared_bytes: u32,
+    /// A part of the L2 cache can be claimed.
+    pub persisting_l2: bool,
 }
 
 impl Facts {
@@ -60,6 +62,7 @@ mod attribute {
     pub(super) const CAPABILITY_MAJOR: i32 = 75;
     pub(super) const CAPABILITY_MINOR: i32 = 76;
     pub(super) const MAX_SHARED_OPTIN: i32 = 97;
+    pub(super) const MAX_PERSISTING_L2: i32 = 108;
 }
 
 /// The first GPU visible to CUDA, its primary context and one stream.
@@ -142,9 +145,10 @@ impl CudaDevice {
 
     /// Releases lines of the L2 cache that a kernel has claimed, if the driver can.
     pub(super) fn reset_persisting_l2(&self) {
-        if let Some(reset) = self.0.api.cuCtxResetPersistingL2Cache {
-            // SAFETY: takes nothing. A card without such a cache refuses, which is as well.
-            let _ = unsafe { reset() };
+        // A card without such a cache refuses, which `compute-sanitizer` would report as an error.
+        if let Some(reset) = self.0.api.cuCtxResetPersistingL2Cache.filter(|_| self.facts().persisting_l2) {
+            // SAFETY: takes nothing.
+            _ = unsafe { reset() };
         }
     }
 
@@ -262,6 +266,7 @@ unsafe fn facts(api: &Api, device: CUdevice) -> Result<Facts> {
         integrated: number(attribute::INTEGRATED).unwrap_or(0.0) > 0.0,
         uuid,
         shared_bytes: number(attribute::MAX_SHARED_OPTIN).unwrap_or(0.0) as u32,
+        persisting_l2: number(attribute::MAX_PERSISTING_L2).unwrap_or(0.0) > 0.0,
     })
 }
 

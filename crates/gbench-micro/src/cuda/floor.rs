@@ -119,6 +119,7 @@ mod tests {
             integrated: false,
             uuid: None,
             shared_bytes: 232_448,
+            persisting_l2: true,
         }
     }
 

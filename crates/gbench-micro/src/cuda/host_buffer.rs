@@ -45,7 +45,15 @@ impl HostBuffer {
         let parts = dtype.bits() / buffer.dtype.bits();
         match *fill {
             Fill::Value { value: 0.0 } => {}
-            Fill::Value { value } => (0..length).for_each(|at| buffer.set(at * parts, value)),
+            Fill::Value { value } => {
+                let mut element = Self::of_number(dtype, value);
+                if dtype.bits() == 4 {
+                    element.iter_mut().for_each(|byte| *byte |= *byte << 4);
+                }
+                for place in buffer.bytes.chunks_mut(element.len()) {
+                    place.copy_from_slice(&element[..place.len()]);
+                }
+            }
             Fill::Index => (0..length).for_each(|at| buffer.set(at * parts, at as f64)),
             Fill::Uniform { low, high } => {
                 // Whole bytes.

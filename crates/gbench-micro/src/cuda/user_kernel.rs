@@ -118,10 +118,12 @@ fn accuracy(
     expected: &[HostBuffer],
     found: &[HostBuffer],
 ) -> Accuracy {
-    let written = buffers(arguments).into_iter().map(|it| it.access != Access::Input);
+    let mut tolerances = reference.tolerances.iter();
+    let is_written = buffers(arguments).into_iter().map(|it| it.access != Access::Input);
     let mut accuracy = Accuracy { worst: 0.0, max_abs_error: 0.0 };
     let mut numbers = 0_usize;
-    for ((expected, found), _) in expected.iter().zip(found).zip(written).filter(|(_, written)| *written) {
+    for ((expected, found), _) in expected.iter().zip(found).zip(is_written).filter(|(_, written)| *written) {
+        let Some(tolerance) = tolerances.next() else { break };
         for at in 0..expected.len() {
             let (right, is) = (expected.get(at), found.get(at));
             numbers += usize::from(is.is_finite());
@@ -130,7 +132,7 @@ fn accuracy(
                 continue;
             }
             let error = (is - right).abs();
-            let share = error / (reference.absolute + reference.relative * right.abs());
+            let share = error / (tolerance.absolute + tolerance.relative * right.abs());
             // `max` would ignore a NaN.
             if share > accuracy.worst || share.is_nan() {
                 accuracy.worst = share;

@@ -89,7 +89,14 @@ pub struct KernelReference {
     /// As of the kernel itself.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub grids: BTreeMap<u32, [u32; 3]>,
-    /// An element is right within `absolute + relative * |expected|`.
+    /// Of each written buffer, in the arguments' order.
+    pub tolerances: Vec<Tolerance>,
+}
+
+/// An element is right within `absolute + relative * |expected|`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tolerance {
     pub absolute: f64,
     pub relative: f64,
 }

@@ -12,7 +12,7 @@ use super::template::{find_word, substitute};
 use super::tensor_map::CudaTensorMap;
 use gbench_model::{
     Access, DType, Fill, KernelArgument, KernelCall, KernelLaunch, KernelReference, ParamValue, Params,
-    buffers,
+    Tolerance, buffers,
 };
 
 /// The parameter of a case whose data may be in the L2 cache. Cold is the default and has no parameter.
@@ -111,7 +111,7 @@ pub struct CudaReference {
     pub entry: String,
     #[serde(flatten)]
     pub launch: CudaLaunch,
-    /// `None`: the default of the written types, which parameters name.
+    /// `None`: the default of each written type.
     pub absolute: Option<f64>,
     pub relative: Option<f64>,
 }
@@ -265,20 +265,30 @@ pub(crate) fn usual_range(dtype: DType) -> (f64, f64) {
     bounds(dtype).map_or((-1.0, 1.0), |(_, most)| (0.0, f64::min(most + 1.0, 100.0)))
 }
 
-/// The tolerated error, by the coarsest written type. `None`: no type is written.
-pub(crate) fn usual_tolerance(written: impl IntoIterator<Item = DType>) -> Option<f64> {
+/// The tolerated error of each written buffer, by its type. Those of 16 bits and more are held to the coarsest of them, in which
+/// the others may have been computed; coarser types would hide what is wrong in the others.
+fn usual_tolerances(written: &[DType]) -> Vec<Tolerance> {
     let of = |dtype: DType| match dtype.part() {
         DType::F64 => 1e-9,
         DType::F32 => 1e-5,
         DType::F16 => 2e-3,
         DType::Bf16 => 2e-2,
-        // A unit in the last place.
-        DType::F8e4m3 => 0.125,
-        DType::F8e5m2 => 0.25,
-        DType::F4e2m1 => 0.5,
         _ => 0.0,
     };
-    written.into_iter().map(of).max_by(f64::total_cmp)
+    let coarsest = written.iter().map(|dtype| of(*dtype)).fold(0.0, f64::max);
+    let usual = |dtype: &DType| {
+        // A step between subnormal numbers, and a unit in the last place.
+        let (absolute, relative) = match dtype {
+            DType::F8e4m3 => (f64::powi(2.0, -9), 0.125),
+            DType::F8e5m2 => (f64::powi(2.0, -16), 0.25),
+            // A step from each number to the next.
+            DType::F4e2m1 => (0.5, 0.25),
+            dtype if of(*dtype) > 0.0 => (coarsest, coarsest),
+            _ => (0.0, 0.0),
+        };
+        Tolerance { absolute, relative }
+    };
+    written.iter().map(usual).collect()
 }
 
 /// Random numbers are from `low` to `high`, integers below `high`.
@@ -376,17 +386,19 @@ impl CudaEntry {
         let data = data.collect::<Result<_, _>>()?;
         let written = buffers(&arguments).into_iter().filter(|it| it.access != Access::Input);
         let written = written.map(|it| it.dtype);
-        let usual = usual_tolerance(written).unwrap_or(0.0);
+        let usual = usual_tolerances(&written.collect::<Vec<_>>());
         let reference = self.reference.as_ref().map(|reference| {
             let launch = reference.launch.on_cards(params).map_err(|why| format!("`reference`: {why}"));
             let (launch, grids) = launch?;
-            let [absolute, relative] = [reference.absolute, reference.relative].map(|it| it.unwrap_or(usual));
+            let tolerance = |usual: &Tolerance| Tolerance {
+                absolute: reference.absolute.unwrap_or(usual.absolute),
+                relative: reference.relative.unwrap_or(usual.relative),
+            };
             Ok::<_, String>(KernelReference {
                 entry: one(&reference.entry),
                 launch,
                 grids,
-                absolute,
-                relative,
+                tolerances: usual.iter().map(tolerance).collect(),
             })
         });
         let (launch, grids) = self.launch.on_cards(params)?;
@@ -444,5 +456,23 @@ mod tests {
         }
         assert_eq!(check_range(DType::U8, 0.0, 256.0), Ok(()));
         assert!(check_range(DType::U8, 0.0, 257.0).is_err() && check_range(DType::F32, 1.0, 1.0).is_err());
+    }
+
+    /// An answer of zeros must not be within the tolerance of what is usual, nor one type's tolerance hide errors of another.
+    #[test]
+    fn usual_tolerances_are_of_each_type_and_do_not_take_zero_for_one() {
+        let all =
+            [DType::F16, DType::F32, DType::F8e4m3, DType::F8e5m2, DType::F4e2m1, DType::Bool, DType::U8];
+        let tolerances = usual_tolerances(&all);
+        for (dtype, tolerance) in all.iter().zip(&tolerances) {
+            assert!(tolerance.absolute + tolerance.relative < 1.0, "{dtype:?}");
+        }
+        assert_eq!(tolerances[0], tolerances[1]);
+        assert_eq!([5, 6].map(|at| tolerances[at].absolute), [0.0, 0.0]);
+        // A step from any number of FP4 to the next is rounding.
+        for (one, other) in [(0.0, 0.5), (0.5, 1.0), (1.5, 2.0), (2.0, 3.0), (3.0, 4.0), (6.0, 4.0)] {
+            let fp4 = tolerances[4];
+            assert!(f64::abs(one - other) <= fp4.absolute + fp4.relative * f64::abs(one), "{one} {other}");
+        }
     }
 }

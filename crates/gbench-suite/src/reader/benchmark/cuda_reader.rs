@@ -11,7 +11,7 @@ use super::kernel_number_reader::{NumberRule, SweptParams, for_point, number};
 use super::sweep_reader::MAX_POINTS;
 use crate::benchmark::cuda::{
     CudaArgument, CudaEntry, CudaLaunch, CudaReference, FLUSH_L2, MAX_BLOCK, MAX_CLUSTER, MAX_GRID, SMS,
-    USUAL_SMS, axes, check_axis, is_of_card, on_card, threads, usual_tolerance,
+    USUAL_SMS, axes, check_axis, is_of_card, on_card, threads,
 };
 use crate::benchmark::definition::Benchmark;
 use crate::benchmark::element_type::ElementType;
@@ -20,7 +20,7 @@ use crate::benchmark::launch::Action;
 use crate::benchmark::template::substitute;
 use crate::reader::item::{Item, optional, refuse_each};
 use crate::reader::table::Table;
-use gbench_model::{Access, ParamValue, Params, Timing};
+use gbench_model::{Access, DType, ParamValue, Params, Timing};
 
 /// Reads the table, after the parameters. `looks`: the source must exist. `budget`: combinations that the file may still make.
 pub(super) fn read_cuda(it: &mut Benchmark, item: &Item, names: &[String], looks: bool, budget: &mut usize) {
@@ -73,7 +73,7 @@ fn read_entry(table: &mut Table, sweep: &SweptParams) -> Option<CudaEntry> {
     let data = table.take("data").map_or(Some(Default::default()), |item| read_data(&item, sweep));
     let reference = table.take("reference");
     let flush_l2 = table.take("flush_l2").and_then(|item| flush(&item)).unwrap_or_else(|| vec![true]);
-    let multiplies = table.take("multiplies").and_then(|item| read_type(&item, sweep));
+    let multiplies = table.take("multiplies").and_then(|item| read_multiplied(&item, sweep));
     let cluster = table.take("cluster");
     let clusters = cluster.as_ref().map_or(Some(Vec::new()), |item| read_axes(item, sweep, [MAX_CLUSTER; 3]));
     let cooperative = table.take("cooperative").and_then(|item| item.flag()).unwrap_or_default();
@@ -100,6 +100,22 @@ fn read_entry(table: &mut Table, sweep: &SweptParams) -> Option<CudaEntry> {
         flush_l2,
         multiplies,
     })
+}
+
+/// A type whose multiplications some card has a known peak for.
+fn read_multiplied(item: &Item, sweep: &SweptParams) -> Option<ElementType> {
+    let dtype = read_type(item, sweep)?;
+    let has_peak = |it: DType| it.is_floating() && it.part() == it || matches!(it, DType::I8 | DType::I4);
+    match sweep.points.iter().filter_map(|point| dtype.of(point).ok()).find(|it| !has_peak(*it)) {
+        Some(other) => {
+            let name: &str = other.into();
+            item.refuse(
+                format!("no card has a known peak for `{name}`"),
+                "remove it, or write a type such as \"f16\"",
+            )
+        }
+        None => Some(dtype),
+    }
 }
 
 /// A file below the benchmark's folder: a comparison of commits has one in each tree.
@@ -268,26 +284,14 @@ fn read_reference(
     let grid = table.take("grid").map(|item| read_axes(&item, sweep, MAX_GRID));
     let block = table.take("block").map(|item| read_block(&item, sweep));
     let shared_bytes = table.take("shared").map(|item| shared(&item, sweep));
-    let written: Vec<&ElementType> = {
-        let all = arguments.unwrap_or_default().iter().flat_map(CudaArgument::buffers);
-        all.filter_map(|buffer| match buffer {
-            CudaArgument::Buffer { access, dtype, .. } if *access != Access::Input => Some(dtype),
-            _ => None,
-        })
-        .collect()
-    };
-    let fixed = |dtype: &&ElementType| match dtype {
-        ElementType::Fixed(dtype) => Some(*dtype),
-        ElementType::OfParameter(_) => None,
-    };
-    let usual = written.iter().map(fixed).collect::<Option<Vec<_>>>().and_then(usual_tolerance);
+    let is_written = |buffer: &CudaArgument| matches!(buffer, CudaArgument::Buffer { access, .. } if *access != Access::Input);
     let mut tolerance = |key| {
         let read = |item: Item| item.number_that(|it| it >= 0.0, "write a number of at least 0").map(Some);
-        table.take(key).map_or(Some(usual), read)
+        table.take(key).map_or(Some(None), read)
     };
     let (absolute, relative) = (tolerance("absolute"), tolerance("relative"));
     table.close();
-    if arguments.is_some() && written.is_empty() {
+    if arguments.is_some_and(|all| !all.iter().flat_map(CudaArgument::buffers).any(is_written)) {
         item.fault(
             "`reference` has nothing to check: no argument is an `output` or `inout`",
             "add the written buffers to `arguments`, or remove `reference`",
