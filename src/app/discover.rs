@@ -120,7 +120,7 @@ pub struct V1CudaKernel {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shared: Option<u32>,
     /// The launch is cooperative.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cooperative: bool,
     pub arguments: Vec<V1KernelArgument>,
 }

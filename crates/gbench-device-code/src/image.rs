@@ -33,7 +33,7 @@ pub fn images(bytes: &[u8]) -> Result<Vec<Image>, CodeError> {
     found.texts = Some(Vec::new());
     let mut images = Vec::new();
     fatbin::each_cubin(bytes, &mut found, &mut |code| match of_cubin(code) {
-        // Code without a kernel is of no use here, and that of another file beside it may have one.
+        // Code without a kernel is of no use here, and another member may have some.
         Err(CodeError::NoKernel) => Ok(()),
         image => {
             images.push(image?);

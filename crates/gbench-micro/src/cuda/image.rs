@@ -26,7 +26,6 @@ impl KernelImage {
         let fitting = fitting(&images, gpu.facts().capability);
         // Where none fits the driver has the say, too.
         let image = fitting.or(images.first()).ok_or_else(|| unusable(&"it is empty"))?;
-        let names = self.names(image)?;
         let mut code = image.code.clone();
         if image.is_ptx() {
             // A text ends in NUL.
@@ -34,6 +33,7 @@ impl KernelImage {
         }
         let refused = |error| self.refused(error, image, (&images, fitting.is_some()), gpu);
         let module = gpu.module(&code).map_err(refused)?;
+        let names = self.names(image)?;
         let mut recorded = recorded(image.about.clone());
         let mut compiler = image.about.compiler.clone().unwrap_or_default();
         if image.is_ptx() {

@@ -42,7 +42,7 @@ impl KernelSource {
 /// Machine code that was parsed completely, and the compiler's notes.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Compiled {
-    /// Of an image of PTX, that.
+    /// PTX, if the image is that.
     pub cubin: Vec<u8>,
     pub about: CompilerNotes,
     /// Its kernels, with the spills, which only the compiler's log contains.

@@ -7,7 +7,7 @@ use super::host_buffer::HostBuffer;
 use super::modules::Parameters;
 use gbench_model::{Access, KernelArgument, buffers};
 
-/// What lies behind a buffer.
+/// The memory behind a buffer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Surroundings {
     /// Bytes that show what a kernel writes there.

@@ -31,7 +31,7 @@ pub struct KernelCall {
     /// It is a cubin, a fatbin or PTX, which the driver loads as it is.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub image: bool,
-    /// As in the source: `saxpy`, `blur<float, 4>`. Of an image also its symbol.
+    /// As in the source: `saxpy`, `blur<float, 4>`. For an image it may be the symbol.
     pub entry: String,
     /// Compiler options: `-DTILE=32`, `--use_fast_math`.
     pub options: Vec<String>,

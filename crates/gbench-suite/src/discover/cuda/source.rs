@@ -278,9 +278,8 @@ pub(crate) mod tests {
                 Ok(parameters) => parameters.iter().map(parameter_text).collect::<Vec<_>>().join(", "),
                 Err(why) => format!("it {why}"),
             };
-            text += &format!(
-                "kernel {name}({parameters}): axes {axes}, shared {shared:?}, cooperative {cooperative}\n"
-            );
+            let together = if cooperative { ", cooperative" } else { "" };
+            text += &format!("kernel {name}({parameters}): axes {axes}, shared {shared:?}{together}\n");
         }
         text
     }
