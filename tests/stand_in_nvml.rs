@@ -126,6 +126,7 @@ fn rust_type(parameter: &str) -> String {
         "nvmlViolationTime_t" => "ViolationTime",
         "nvmlSample_t" => "Sample",
         "nvmlEventData_t" => "EventData",
+        "nvmlFieldValue_t" => "FieldValue",
         "nvmlReturn_t"
         | "nvmlClockType_t"
         | "nvmlEnableState_t"

@@ -2,12 +2,13 @@
 
 use std::ops::Range;
 
+use gbench_model::HealthSign;
 use gbench_stats as stats;
 
 use super::quantized::{Unit, unresolved};
 use super::samples::{Evidence, ProcessValues};
 use super::scale::{margin_in_logarithms, sign};
-use super::throttling;
+use super::{health, throttling};
 
 /// The rounds that both sides finished, in order.
 #[derive(Clone, Debug)]
@@ -44,11 +45,13 @@ pub struct MeasuredRound {
     /// True if base went first, where the order is recorded.
     pub base_first: Option<bool>,
     pub throttled: [Vec<String>; 2],
+    /// Faults that a GPU had on either side.
+    pub faults: Vec<HealthSign>,
     /// The GPU's clock as it was sampled, in MHz, on base and on head.
     pub clocks: [Option<f64>; 2],
 }
 
-fn turns<'e, 'a>(evidence: &'e Evidence<'a>) -> Vec<[&'e ProcessValues<'a>; 2]> {
+pub(super) fn turns<'e, 'a>(evidence: &'e Evidence<'a>) -> Vec<[&'e ProcessValues<'a>; 2]> {
     let mut heads = evidence.head.processes.iter().peekable();
     let turn = |base: &'e ProcessValues<'a>| {
         while heads.next_if(|head| head.round < base.round).is_some() {}
@@ -83,6 +86,7 @@ pub(crate) fn measured_rounds(evidence: &Evidence) -> Vec<MeasuredRound> {
         head: of(head),
         base_first: base.slot.zip(head.slot).map(|(base, head)| base < head),
         throttled: [base.reasons.to_vec(), head.reasons.to_vec()],
+        faults: base.faults().chain(head.faults()).collect(),
         clocks: [base.sampled_clock, head.sampled_clock],
     });
     measured.collect()
@@ -128,8 +132,10 @@ impl RoundDifferences {
             // behaves differently each time.
             let one_side = base.busy != head.busy
                 || base.throttled != head.throttled
-                || throttling::is_slower_card(base, head);
-            disturbed.push(one_side || throttling::spoils(evidence, base, head));
+                || throttling::is_slower_card(base, head)
+                || health::links_differ(base, head);
+            let spoilt = throttling::spoils(evidence, base, head) || health::spoils(base, head);
+            disturbed.push(one_side || spoilt);
         }
         let first: Vec<f64> = places.iter().take(screen).map(|[base, _]| *base).collect();
         let margin = evidence.limits.margin.unwrap_or(0.0);

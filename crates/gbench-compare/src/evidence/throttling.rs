@@ -35,7 +35,7 @@ fn by_hardware(reasons: &[String]) -> Option<&String> {
 }
 
 /// Why a process of a case shows nothing: the card itself held its clocks down, and the suite does not call that usual.
-pub fn slowed_by_hardware<'r>(case: &CaseRecord, process: &'r ProcessRecord) -> Option<&'r str> {
+pub(super) fn slowed_by_hardware<'r>(case: &CaseRecord, process: &'r ProcessRecord) -> Option<&'r str> {
     let reasons = process.conditions.as_ref().map(|conditions| conditions.throttled.as_slice());
     by_hardware(reasons.filter(|_| !is_usual(case))?).map(String::as_str)
 }

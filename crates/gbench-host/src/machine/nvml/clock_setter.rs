@@ -6,8 +6,8 @@ use nvml_wrapper::enum_wrappers::device::{Clock, ClockLimitId};
 use nvml_wrapper::enums::device::GpuLockedClocksSetting;
 use nvml_wrapper::error::NvmlError;
 
-use super::library::{NvmlLibrary, probe, reason};
-use gbench_model::{ClockChoice, ClockDomain, ClockOutcome, ClocksBefore, NVML_LIBRARY, Probe};
+use super::library::{NvmlLibrary, named, probe, reason};
+use gbench_model::{ClockChoice, ClockDomain, ClockOutcome, ClocksBefore, Probe};
 
 /// Sets clocks. Keeps the library open, because a driver without persistence mode forgets a lock with its last client.
 ///
@@ -40,8 +40,7 @@ impl From<NvmlError> for ClockRefusal {
 
 impl ClockSetter {
     pub(crate) fn open() -> Result<Self, String> {
-        let named = std::env::var_os(NVML_LIBRARY).filter(|name| !name.is_empty());
-        NvmlLibrary::open(named.as_deref()).map(Self).map_err(|probe| match probe {
+        NvmlLibrary::open(named().as_deref()).map(Self).map_err(|probe| match probe {
             Probe::Absent(reason) | Probe::Failed(reason) => reason,
             Probe::Known(_) => String::new(),
         })

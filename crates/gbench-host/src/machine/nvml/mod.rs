@@ -4,10 +4,12 @@
 //! old driver lacks costs only its own field.
 
 mod clock_setter;
+mod health;
 mod library;
 mod telemetry;
 
 pub(super) use clock_setter::{ClockRefusal, ClockSetter};
+pub(super) use health::{CardHealth, StandingHealth, standing_health};
 pub use library::{ClocksNow, clocks};
-pub(super) use library::{gpus, has_function, knows_locked_clocks, reason_names};
+pub(super) use library::{clocks_and_health, gpus, has_function, knows_locked_clocks, reason_names};
 pub(super) use telemetry::telemetry;
