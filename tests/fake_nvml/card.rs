@@ -127,6 +127,12 @@ fn usual_power(device: Device, time: u64) -> u64 {
     ((power.idle + (f64::from(power.limit) - power.idle) * busy) * 1000.0).round() as u64
 }
 
+/// Milliwatts: what was set, else the card's usual limit.
+pub fn power_limit(device: Device) -> Result<u64, Code> {
+    let usual = u64::from(profile(device).power.limit) * 1000;
+    setting("power_limit", Some(device), clocks::held("power", device).map_or(usual, |(limit, _)| limit))
+}
+
 pub fn power(device: Device) -> Result<u64, Code> {
     setting("power", Some(device), usual_power(device, settings::now()))
 }

@@ -318,8 +318,6 @@ macro_rules! number {
 number! {
     nvmlDeviceGetApplicationsClock(c_uint) -> c_uint = "application_clock", |card| card.application_clock.map(u64::from);
     nvmlDeviceGetDefaultApplicationsClock(c_uint) -> c_uint = "default_clock", |card| card.application_clock.map(u64::from);
-    nvmlDeviceGetEnforcedPowerLimit() -> c_uint = "power_limit", |card| Ok(u64::from(card.power.limit) * 1000);
-    nvmlDeviceGetPowerManagementLimit() -> c_uint = "power_limit", |card| Ok(u64::from(card.power.limit) * 1000);
     nvmlDeviceGetPowerManagementDefaultLimit() -> c_uint = "power_default", |card| Ok(u64::from(card.power.limit) * 1000);
     nvmlDeviceGetPersistenceMode() -> c_uint = "persistence", |_| Ok(1);
     nvmlDeviceGetCurrPcieLinkGeneration() -> c_uint = "pcie_generation", |card| Ok(card.pcie_generation.into());
@@ -341,6 +339,8 @@ macro_rules! state {
 }
 
 state! {
+    nvmlDeviceGetEnforcedPowerLimit -> c_uint = card::power_limit;
+    nvmlDeviceGetPowerManagementLimit -> c_uint = card::power_limit;
     nvmlDeviceGetPowerUsage -> c_uint = card::power;
     nvmlDeviceGetTotalEnergyConsumption -> c_ulonglong = card::energy;
     nvmlDeviceGetCurrentClocksThrottleReasons -> c_ulonglong = card::reasons;
@@ -359,6 +359,12 @@ pub unsafe extern "C" fn nvmlDeviceGetPowerManagementLimitConstraints(
         answer(least, limits.map(|power| power.min.into()), |watts| watts as c_uint * 1000)
             | answer(most, limits.map(|power| power.limit.into()), |watts| watts as c_uint * 1000)
     }
+}
+
+/// Milliwatts, in the range of the card; `set_power=!4` refuses. Kept like a locked clock.
+#[unsafe(no_mangle)]
+pub extern "C" fn nvmlDeviceSetPowerManagementLimit(device: Device, limit: c_uint) -> Code {
+    code(asked(device).and_then(|()| clocks::limit(device, limit)))
 }
 
 #[unsafe(no_mangle)]

@@ -62,7 +62,7 @@ pub use github::{MAX_CHECK, MAX_COMMENT};
 pub use gpu::caches::{CACHE_HOME, KERNEL_CACHES};
 pub use gpu::clocks::{
     ClockChoice, ClockControl, ClockDomain, ClockOutcome, ClocksBefore, ClocksState, ControlledClock,
-    ControlledGpu,
+    ControlledGpu, ControlledPower,
 };
 pub use gpu::code_union::{CODE_FIGURES, CodeFigure, MAX_KERNELS};
 pub use gpu::counting::{CYCLES, CounterState, Counting, INSTRUCTIONS};

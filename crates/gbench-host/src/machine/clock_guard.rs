@@ -1,4 +1,4 @@
-//! The process that gives locked clocks back if the gate no longer can.
+//! The process that gives locked clocks and power limits back if the gate no longer can.
 //!
 //! ```text
 //! gate --socket--> guard (own session, no child of the gate's)
@@ -44,19 +44,29 @@ const TRIES: Duration = Duration::from_secs(4);
 /// work to do at that moment.
 const HUNTED_BY: &str = "RUNNER_TRACKING_ID";
 
-/// The clocks that may be locked, in locking order.
+/// A setting of a GPU that the gate changes for a measurement.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub enum HeldSetting {
+    Clock(ClockDomain),
+    /// The power limit. `before`: milliwatts, to which it is restored.
+    Power {
+        before: u32,
+    },
+}
+
+/// The clocks that may be locked and the power limits that may be set, by the UUID of the GPU and in that order.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct ClockPlan {
-    pub clocks: Vec<(String, ClockDomain)>,
+    pub settings: Vec<(String, HeldSetting)>,
 }
 
 impl ClockPlan {
-    pub(super) fn give_back(&self, setter: &ClockSetter) -> Vec<(String, ClockDomain, String)> {
-        let refused = |(uuid, domain): &(String, ClockDomain)| {
-            let refusal = setter.unlock(uuid, *domain).err()?;
-            Some((uuid.clone(), *domain, refusal.why))
+    pub(super) fn give_back(&self, setter: &ClockSetter) -> Vec<(String, HeldSetting, String)> {
+        let refused = |(uuid, setting): &(String, HeldSetting)| {
+            let refusal = setter.give_back(uuid, *setting).err()?;
+            Some((uuid.clone(), *setting, refusal.why))
         };
-        self.clocks.iter().rev().filter_map(refused).collect()
+        self.settings.iter().rev().filter_map(refused).collect()
     }
 }
 

@@ -28,7 +28,7 @@ use crate::Beside;
 use gbench_model::{GpuFacts, Manifest, Probe};
 
 pub use checks::{CheckSeverity, CheckSubject, MachineCheck, checks, gpu_obstacle};
-pub use clock_guard::{CLOCKS_ARGUMENT, main as guard_clocks};
+pub use clock_guard::{CLOCKS_ARGUMENT, HeldSetting, main as guard_clocks};
 pub use clock_lock::{ClockLock, ClockRequest, ClocksGivenBack};
 pub use conditions::HostConditions;
 pub use diff::{ManifestChange, diff, flat};
