@@ -136,6 +136,7 @@ fn rust_type(parameter: &str) -> String {
         | "nvmlMemoryLocation_t"
         | "nvmlPerfPolicyType_t"
         | "nvmlSamplingType_t"
+        | "nvmlGpuVirtualizationMode_t"
         | "nvmlValueType_t" => "u32",
         other => panic!("`{other}` of nvml.h has no type here"),
     };

@@ -132,6 +132,7 @@ static void calls(nvmlDevice_t gpu) {
     CALL(unsigned int, nvmlDeviceGetPowerManagementDefaultLimit(gpu, out));
     CALL(unsigned int, nvmlDeviceGetPowerUsage(gpu, out));
     CALL(unsigned long long, nvmlDeviceGetTotalEnergyConsumption(gpu, out));
+    CALL(nvmlGpuVirtualizationMode_t, nvmlDeviceGetVirtualizationMode(gpu, out));
     CALL(unsigned long long, nvmlDeviceGetCurrentClocksThrottleReasons(gpu, out));
     CALL(unsigned long long, nvmlDeviceGetCurrentClocksEventReasons(gpu, out));
     CALL(nvmlEnableState_t, nvmlDeviceGetPersistenceMode(gpu, out));

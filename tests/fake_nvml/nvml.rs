@@ -9,7 +9,9 @@
 //! that every query of it answers `GPU_IS_LOST`, for ever; `fallen_off_bus@3s` the same with Xid 79. Keys beside those of
 //! single answers: `xid=79@40` and `ecc_uncorrectable=1@40` are events too; `utilization=90` lets clock and power follow; energy
 //! and the time held down grow with the clock of the machine; `name` (`_` is a blank), `uuid` and `driver` are texts. `mig=1` makes
-//! it a card of two slices, which answers without a utilisation ([`slices`]). `nvlinks=18 nvlinks_down=2` are its links,
+//! it a card of two slices, which answers without a utilisation ([`slices`]). `vgpu=1` makes it a virtual one in
+//! a guest ([`settings::is_virtual`]); with `load=PATH` it takes its `power` only while kernels of the other stand-in work, and nothing at
+//! rest; `nvlinks=18 nvlinks_down=2` are its links,
 //! and [`FIELDS`] has the keys of its health. `abi.c` holds structures and types to nvml.h.
 
 #![allow(non_snake_case)]
@@ -346,6 +348,13 @@ state! {
     nvmlDeviceGetCurrentClocksThrottleReasons -> c_ulonglong = card::reasons;
     #[cfg(not(old_driver))]
     nvmlDeviceGetCurrentClocksEventReasons -> c_ulonglong = card::reasons;
+}
+
+/// NVML_GPU_VIRTUALIZATION_MODE_NONE and _VGPU.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nvmlDeviceGetVirtualizationMode(device: Device, target: *mut c_uint) -> Code {
+    let mode = asked(device).map(|()| if settings::is_virtual(device) { 2 } else { 0 });
+    unsafe { answer(target, mode, |mode| mode as c_uint) }
 }
 
 #[unsafe(no_mangle)]

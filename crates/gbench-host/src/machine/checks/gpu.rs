@@ -245,7 +245,7 @@ fn ecc(gpu: &Gpu) -> CheckResult {
 fn health(cards: &[StandingHealth]) -> CheckResult {
     let mut worst = (CheckSeverity::Ok, "");
     let mut found: Vec<String> = Vec::new();
-    for StandingHealth { gpu, signs, pcie_width, nvlinks } in cards {
+    for StandingHealth { gpu, signs, pcie_width, nvlinks, is_virtual } in cards {
         let narrow = pcie_width.filter(|[now, most]| now < most);
         let waits = signs.iter().any(|sign| sign.is_fault() && *sign != HealthSign::UncorrectedErrors);
         let state = if waits {
@@ -261,6 +261,11 @@ fn health(cards: &[StandingHealth]) -> CheckResult {
                 CheckSeverity::Warning,
                 "look at the card's seat, its riser and the slot: copies run at the link's speed",
             )
+        } else if *is_virtual {
+            (
+                CheckSeverity::Warning,
+                "compare only what was measured side by side: its neighbours share the card unseen",
+            )
         } else {
             (CheckSeverity::Ok, "")
         };
@@ -271,7 +276,9 @@ fn health(cards: &[StandingHealth]) -> CheckResult {
         let narrow = narrow.map(|[now, most]| format!("PCIe x{now} of x{most}"));
         let links = nvlinks.filter(|[active, all]| active < all && *active > 0);
         let links = links.map(|[active, all]| format!("{active} of {all} NVLinks are active"));
-        let of_gpu: Vec<String> = signs.chain(narrow).chain(links).collect();
+        let guest =
+            is_virtual.then(|| "a virtual GPU, whose driver tells neither power nor errors".to_owned());
+        let of_gpu: Vec<String> = signs.chain(narrow).chain(links).chain(guest).collect();
         if !of_gpu.is_empty() {
             found.push(format!("GPU {gpu}: {}", of_gpu.join(", ")));
         }

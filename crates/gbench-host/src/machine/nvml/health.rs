@@ -3,6 +3,7 @@
 //! Every figure is optional: a card, driver or slice without it costs only that figure.
 
 use nvml_wrapper::bitmasks::event::EventTypes;
+use nvml_wrapper::enum_wrappers::device::GpuVirtualizationMode;
 use nvml_wrapper::enums::device::SampleValue;
 use nvml_wrapper::enums::event::XidError;
 use nvml_wrapper::event::EventSet;
@@ -142,6 +143,9 @@ pub(in crate::machine) struct StandingHealth {
     pub pcie_width: Option<[u32; 2]>,
     /// Active NVLinks, and all that answer.
     pub nvlinks: Option<[u32; 2]>,
+    /// A virtual GPU in a guest, whose driver tells little of the card.
+    #[serde(default)]
+    pub is_virtual: bool,
 }
 
 /// The health of every GPU that answers.
@@ -162,6 +166,7 @@ fn standing() -> Vec<StandingHealth> {
             signs: CardHealth::of(&device).map_or_else(Vec::new, |health| health.standing()),
             pcie_width: width.map(<[u32; 2]>::from),
             nvlinks: Some(links).filter(|[_, all]| *all > 0),
+            is_virtual: device.virtualization_mode().is_ok_and(|mode| mode == GpuVirtualizationMode::Vgpu),
         })
     };
     (0..nvml.device_count().unwrap_or(0)).filter_map(card).collect()
