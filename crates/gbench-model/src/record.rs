@@ -324,7 +324,7 @@ pub struct Conditions {
     /// Why a GPU held its clocks down, as NVML names it; thermal and power reasons only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub throttled: Vec<String>,
-    /// What the drivers of its GPUs counted or reported since it began, Xid errors since the look at the process before it.
+    /// Signs that the drivers of its GPUs gave since it began; Xid errors since the end of the process before it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub health: Vec<GpuSign>,
     /// Mean clock of the streaming multiprocessors in MHz over the samples of its measured window, of the first GPU that it

@@ -1,7 +1,7 @@
 //! A GPU with a fault while processes ran: a sick card is not a regression.
 //!
-//! Figures from processes in which a GPU had an uncorrected memory error, a pending remap or an Xid error of its own decide
-//! nothing, on whichever side. Where the PCIe link had not the same width and generation under the load of both sides, the
+//! Figures from processes in which a GPU had an uncorrected memory error, a pending or failed remap, or an Xid error that
+//! is not the program's decide nothing, on whichever side. Where the PCIe link differed between the sides under load, the
 //! round is disturbed like one with a throttled GPU on one side. All else that drivers count (corrected errors, replays) is
 //! only reported. Older records have none of it.
 

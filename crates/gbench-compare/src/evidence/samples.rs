@@ -80,7 +80,7 @@ pub struct ProcessValues<'a> {
     pub busy: bool,
     pub throttled: bool,
     pub reasons: &'a [String],
-    /// What the drivers of its GPUs counted or reported meanwhile.
+    /// Signs that the drivers of its GPUs gave meanwhile.
     pub health: &'a [GpuSign],
     /// The PCIe link of its GPU under load.
     pub link: Option<PcieLink>,

@@ -140,7 +140,7 @@ pub enum Warning {
     Uncoded {},
 }
 
-/// What a GPU met, and in how many processes of each side.
+/// Something that a GPU met, and the number of processes of each side that met it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]

@@ -1,4 +1,5 @@
-//! Locks clocks and sets power limits for a measurement: read the state, start the guard, lock, read back. At the end the same in reverse.
+//! Locks clocks and sets power limits for a measurement: read the state, start the guard, lock, read back. At the end the
+//! same in reverse.
 //!
 //! A card whose clocks another program has locked is left as it is: NVML does not report the range of a lock, so the
 //! lock could not be restored. A foreign lock that leaves no trace (an idle card, locked at its highest clock) goes

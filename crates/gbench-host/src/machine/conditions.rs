@@ -238,7 +238,7 @@ fn throttled(before: Option<&ClocksNow>, after: Option<&ClocksNow>, wall: f64) -
     reasons
 }
 
-/// Of each GPU that answered both looks.
+/// The signs of each GPU that answered both looks.
 fn health(before: Option<&ClocksNow>, after: Option<&ClocksNow>) -> Vec<GpuSign> {
     let met = |now: &CardHealth| {
         let before = before?.health.iter().find(|before| before.gpu == now.gpu)?;

@@ -46,7 +46,7 @@ pub struct Readings {
     pub cuda_compiler_next: Option<String>,
     /// The gate can lock the clocks of GPUs; absent: why not.
     pub clock_control: Probe<bool>,
-    /// Of each GPU that answers.
+    /// One for each GPU that answers.
     pub(super) gpu_health: Vec<StandingHealth>,
     pub measuring_lock: LockReading,
     pub noise: TimingNoise,

@@ -27,8 +27,8 @@ const HOLDS: u32 = 3;
 const MAX_CALLS: u32 = 256;
 /// Nanoseconds after which the device unblocks itself, whatever the host does.
 const HOLD_LIMIT: u64 = 200_000_000;
-/// Seconds of calls before each sample under a sustained load, in which the host queues the sample. What the host needs between
-/// two samples is a small share of it.
+/// Seconds of calls before each sample under a sustained load, in which the host queues the sample. The gap between two samples
+/// is a small share of it.
 const LEAD: f64 = 0.02;
 /// Words of the shared memory: the device may continue, and it unblocked itself.
 const GO: usize = 0;

@@ -277,7 +277,7 @@ fn health(cards: &[StandingHealth]) -> CheckResult {
         let links = nvlinks.filter(|[active, all]| active < all && *active > 0);
         let links = links.map(|[active, all]| format!("{active} of {all} NVLinks are active"));
         let guest =
-            is_virtual.then(|| "a virtual GPU, whose driver tells neither power nor errors".to_owned());
+            is_virtual.then(|| "a virtual GPU, whose driver reports neither power nor errors".to_owned());
         let of_gpu: Vec<String> = signs.chain(narrow).chain(links).chain(guest).collect();
         if !of_gpu.is_empty() {
             found.push(format!("GPU {gpu}: {}", of_gpu.join(", ")));

@@ -62,7 +62,7 @@ impl CardHealth {
     }
 
     /// The signs whose count grew since another look at the same GPU, and the Xid errors of both looks. A count that one of
-    /// the looks lacks is no sign.
+    /// the looks lacks is left out.
     pub(in crate::machine) fn since(&self, before: &Self) -> Vec<GpuSign> {
         let counts = COUNTED.iter().zip(before.counts.iter().zip(&self.counts));
         let grown =
@@ -137,13 +137,13 @@ impl<'nvml> XidEvents<'nvml> {
 #[cfg_attr(test, derive(serde::Deserialize))]
 pub(in crate::machine) struct StandingHealth {
     pub gpu: u32,
-    /// Since the driver's start; what waits for a reset stands longer.
+    /// Since the driver's start; flags that wait for a reset are kept longer.
     pub signs: Vec<HealthSign>,
     /// Lanes of the PCIe link, and the most that card and slot have.
     pub pcie_width: Option<[u32; 2]>,
     /// Active NVLinks, and all that answer.
     pub nvlinks: Option<[u32; 2]>,
-    /// A virtual GPU in a guest, whose driver tells little of the card.
+    /// A virtual GPU in a guest, whose driver reports little of the card.
     #[serde(default)]
     pub is_virtual: bool,
 }

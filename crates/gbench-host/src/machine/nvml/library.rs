@@ -79,7 +79,7 @@ pub struct ClocksNow {
     pub held_ns: [u64; 2],
     /// Joules since the driver's start, of a single GPU; `None` also for a slice of one.
     pub joules: Option<f64>,
-    /// Of each GPU; only by [`clocks_and_health`].
+    /// One for each GPU; only by [`clocks_and_health`].
     pub(in crate::machine) health: Vec<CardHealth>,
 }
 
