@@ -145,7 +145,7 @@ fn b35_a_fault_of_the_card_on_one_side_is_no_regression_and_the_error_of_a_progr
         let mut base = base;
         met(&mut base, 0..0, sign);
         let verdict = judged(&base, &head);
-        assert_eq!(verdict.counts.get(&Verdict::Regressed), None, "{words}: {:?}", verdict.counts);
+        assert_eq!(verdict.counts[&Verdict::Regressed], 0, "{words}: {:?}", verdict.counts);
         let slow = row(&verdict, "slow", "time");
         let reason =
             format!("a GPU had a fault ({words}) in 18 of 20 rounds, and the others alone do not show it");
@@ -210,7 +210,7 @@ fn b35_a_narrow_link_is_told_and_decides_nothing_where_one_side_alone_had_it() {
 
     linked(&mut base, 16);
     let verdict = judged(&base, &head);
-    assert_eq!(verdict.counts.get(&Verdict::Regressed), None, "{:?}", verdict.counts);
+    assert_eq!(verdict.counts[&Verdict::Regressed], 0, "{:?}", verdict.counts);
     let slow = row(&verdict, "slow", "time");
     assert!(
         slow.reason.contains("PCIe link was not the same on both sides in 20 of 20 rounds"),

@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 
 use gbench_model::{CaseRecord, GpuSign, HealthSign, ProcessRecord, RunRecord};
 
-use super::rounds::turns;
 use super::samples::{Evidence, MeasuredSide, ProcessValues};
 use super::throttling;
 use crate::rules::rule::RowDecision;
@@ -49,7 +48,7 @@ pub(crate) fn links_differ(base: &ProcessValues, head: &ProcessValues) -> bool {
 /// `shown`: what they seem to show; `rounds`: how many there are.
 pub(crate) fn doubt_of_rounds(evidence: &Evidence, shown: Verdict, rounds: u32) -> Option<(Reason, Advice)> {
     let (mut sick, mut apart, mut faults) = (0, 0, Vec::new());
-    for [base, head] in turns(evidence) {
+    for [base, head] in evidence.turns() {
         sick += u32::from(spoils(base, head));
         apart += u32::from(links_differ(base, head));
         faults.extend(base.faults().chain(head.faults()));

@@ -51,15 +51,6 @@ pub struct MeasuredRound {
     pub clocks: [Option<f64>; 2],
 }
 
-pub(super) fn turns<'e, 'a>(evidence: &'e Evidence<'a>) -> Vec<[&'e ProcessValues<'a>; 2]> {
-    let mut heads = evidence.head.processes.iter().peekable();
-    let turn = |base: &'e ProcessValues<'a>| {
-        while heads.next_if(|head| head.round < base.round).is_some() {}
-        Some([base, heads.next_if(|head| head.round == base.round)?])
-    };
-    evidence.base.processes.iter().filter_map(turn).collect()
-}
-
 fn place(process: &ProcessValues, positive: bool, scratch: &mut Vec<f64>) -> f64 {
     scratch.clear();
     scratch.extend_from_slice(process.samples);
@@ -79,7 +70,7 @@ pub(crate) fn measured_rounds(evidence: &Evidence) -> Vec<MeasuredRound> {
         let place = place(process, positive, &mut scratch);
         if positive { place.exp() } else { place }
     };
-    let turns = turns(evidence).into_iter().enumerate();
+    let turns = evidence.turns().into_iter().enumerate();
     let measured = turns.map(|(at, [base, head])| MeasuredRound {
         round: base.round.unwrap_or(at as u32),
         base: of(base),
@@ -115,7 +106,7 @@ impl RoundDifferences {
         let (mut places, mut differences, mut disturbed) = (Vec::new(), Vec::new(), Vec::new());
         let (mut lost_its_scale, mut shared) = (false, 0);
         let mut head_second = Vec::new();
-        for [base, head] in turns(evidence) {
+        for [base, head] in evidence.turns() {
             let [at_base, at_head] = [base, head].map(|process| place(process, positive, scratch));
             if at_base.is_nan() || at_head.is_nan() {
                 // In the screen all were above zero; what a ratio means ends here.
@@ -171,7 +162,7 @@ impl RoundDifferences {
     /// The centres of base and head over some of these rounds, in the metric's unit: the change over them is the ratio of
     /// the two. `None` without such rounds.
     pub(crate) fn centres(&self, evidence: &Evidence, rounds: Range<usize>) -> Option<[f64; 2]> {
-        let turns = turns(evidence);
+        let turns = evidence.turns();
         let (turns, places) = (turns.get(rounds.clone())?, self.places.get(rounds)?);
         let of_side = |side: usize| {
             // Exactly what was measured, where all agree: no rounding by logarithm and back.
@@ -200,7 +191,7 @@ impl RoundDifferences {
             RoundScale::Linear { unit, .. } => Unit::Of(unit),
             RoundScale::Absolute { .. } => Unit::Of(1.0),
         };
-        let rounds = turns(evidence).into_iter().take(self.differences.len());
+        let rounds = evidence.turns().into_iter().take(self.differences.len());
         let rounds: Vec<[&[f64]; 2]> = rounds.map(|turn| turn.map(|process| process.samples)).collect();
         self.unresolved = unresolved(&rounds, unit, limit);
         self

@@ -105,6 +105,16 @@ pub enum Unusable {
 }
 
 impl<'a> Evidence<'a> {
+    /// The processes of base and head in each round that both finished, in order.
+    pub(super) fn turns<'e>(&'e self) -> Vec<[&'e ProcessValues<'a>; 2]> {
+        let mut heads = self.head.processes.iter().peekable();
+        let turn = |base: &'e ProcessValues<'a>| {
+            while heads.next_if(|head| head.round < base.round).is_some() {}
+            Some([base, heads.next_if(|head| head.round == base.round)?])
+        };
+        self.base.processes.iter().filter_map(turn).collect()
+    }
+
     /// The part of it that comes from processes which screen, or which do not. A side may have none of them.
     pub(crate) fn of_processes(&self, screens: bool) -> Self {
         Self { base: self.base.of_processes(screens), head: self.head.of_processes(screens), ..self.clone() }

@@ -25,8 +25,8 @@ use nix::sys::prctl;
 use nix::sys::signal::{SigSet, Signal};
 use serde::{Deserialize, Serialize};
 
-use super::nvml::ClockSetter;
-use gbench_model::{ClockDomain, looks_secret};
+use super::nvml::{ClockSetter, HeldSetting};
+use gbench_model::looks_secret;
 
 pub const CLOCKS_ARGUMENT: &str = "__clocks";
 const STAYS: &str = "stays";
@@ -43,16 +43,6 @@ const TRIES: Duration = Duration::from_secs(4);
 /// At the end of a job, GitHub's runner kills every process that has this variable. The guard ends by itself, and has
 /// work to do at that moment.
 const HUNTED_BY: &str = "RUNNER_TRACKING_ID";
-
-/// A setting of a GPU that the gate changes for a measurement.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub enum HeldSetting {
-    Clock(ClockDomain),
-    /// The power limit. `before`: milliwatts, to which it is restored.
-    Power {
-        before: u32,
-    },
-}
 
 /// The clocks that may be locked and the power limits that may be set, by the UUID of the GPU and in that order.
 #[derive(Clone, Debug, Serialize, Deserialize)]

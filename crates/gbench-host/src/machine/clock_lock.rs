@@ -10,8 +10,8 @@
 
 use std::path::Path;
 
-use super::clock_guard::{ClockGuard, ClockPlan, HeldSetting};
-use super::nvml::{ClockRefusal, ClockSetter};
+use super::clock_guard::{ClockGuard, ClockPlan};
+use super::nvml::{ClockRefusal, ClockSetter, HeldSetting};
 use gbench_model::{
     ClockChoice, ClockControl, ClockDomain, ClockOutcome, ControlledClock, ControlledGpu, ControlledPower,
     Probe,

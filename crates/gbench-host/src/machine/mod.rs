@@ -28,12 +28,12 @@ use crate::Beside;
 use gbench_model::{GpuFacts, Manifest, Probe};
 
 pub use checks::{CheckSeverity, CheckSubject, MachineCheck, checks, gpu_obstacle};
-pub use clock_guard::{CLOCKS_ARGUMENT, HeldSetting, main as guard_clocks};
+pub use clock_guard::{CLOCKS_ARGUMENT, main as guard_clocks};
 pub use clock_lock::{ClockLock, ClockRequest, ClocksGivenBack};
 pub use conditions::HostConditions;
 pub use diff::{ManifestChange, diff, flat};
 pub use git::{git as git_facts, ignored_by_git, open_repository};
-pub use nvml::{ClocksNow, clocks};
+pub use nvml::{ClocksNow, HeldSetting, clocks};
 pub use readings::{LockReading, Readings, TempFolder, TimingNoise, readings};
 pub use telemetry::{MachineSampler, Timeline};
 

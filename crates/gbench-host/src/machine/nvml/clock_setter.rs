@@ -5,10 +5,20 @@ use nvml_wrapper::bitmasks::device::ThrottleReasons;
 use nvml_wrapper::enum_wrappers::device::{Clock, ClockLimitId};
 use nvml_wrapper::enums::device::GpuLockedClocksSetting;
 use nvml_wrapper::error::NvmlError;
+use serde::{Deserialize, Serialize};
 
 use super::library::{NvmlLibrary, named, probe, reason, watts};
-use crate::machine::clock_guard::HeldSetting;
 use gbench_model::{ClockChoice, ClockDomain, ClockOutcome, ClocksBefore, Probe};
+
+/// A setting of a GPU that the gate changes for a measurement.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub enum HeldSetting {
+    Clock(ClockDomain),
+    /// The power limit. `before`: milliwatts, to which it is restored.
+    Power {
+        before: u32,
+    },
+}
 
 /// Sets clocks. Keeps the library open, because a driver without persistence mode forgets a lock with its last client.
 ///

@@ -3,7 +3,6 @@
 //! Every figure is optional: a card, driver or slice without it costs only that figure.
 
 use nvml_wrapper::bitmasks::event::EventTypes;
-use nvml_wrapper::enum_wrappers::device::GpuVirtualizationMode;
 use nvml_wrapper::enums::device::SampleValue;
 use nvml_wrapper::enums::event::XidError;
 use nvml_wrapper::event::EventSet;
@@ -11,9 +10,6 @@ use nvml_wrapper::structs::device::FieldId;
 use nvml_wrapper::sys_exports::field_id::*;
 use nvml_wrapper::{Device, Nvml};
 
-use serde::Serialize;
-
-use super::library::{NvmlLibrary, in_time, named};
 use gbench_model::{GpuSign, HealthSign};
 
 /// Counters, and flags that count as 0 and 1. Their numbers are the same in nvml.h of CUDA 11.8, 12.4 and 13.
@@ -30,9 +26,6 @@ const COUNTED: [(u32, HealthSign); 10] = [
     (NVML_FI_DEV_NVLINK_RECOVERY_ERROR_COUNT_TOTAL, HealthSign::NvlinkRecoveries),
 ];
 
-/// The greatest number of NVLinks of a card.
-const MAX_LINKS: u32 = 18;
-
 /// More events than this at once are not read: they tell nothing new.
 const MAX_EVENTS: usize = 64;
 
@@ -47,7 +40,7 @@ pub(in crate::machine) struct CardHealth {
 }
 
 impl CardHealth {
-    fn of(device: &Device<'_>) -> Option<Self> {
+    pub(super) fn of(device: &Device<'_>) -> Option<Self> {
         let mut health = Self { gpu: device.index().ok()?, ..Self::default() };
         let fields = COUNTED.map(|(field, _)| FieldId(field));
         for (count, found) in health.counts.iter_mut().zip(device.field_values_for(&fields).ok()?) {
@@ -75,7 +68,7 @@ impl CardHealth {
         signs
     }
 
-    fn standing(&self) -> Vec<HealthSign> {
+    pub(super) fn standing(&self) -> Vec<HealthSign> {
         let nothing = Self { counts: [Some(0); COUNTED.len()], ..Self::default() };
         self.since(&nothing).into_iter().map(|met| met.sign).collect()
     }
@@ -130,44 +123,4 @@ impl<'nvml> XidEvents<'nvml> {
             self.set = device.register_events(WANTED, set).ok();
         }
     }
-}
-
-/// A GPU as `doctor` tells it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[cfg_attr(test, derive(serde::Deserialize))]
-pub(in crate::machine) struct StandingHealth {
-    pub gpu: u32,
-    /// Since the driver's start; flags that wait for a reset are kept longer.
-    pub signs: Vec<HealthSign>,
-    /// Lanes of the PCIe link, and the most that card and slot have.
-    pub pcie_width: Option<[u32; 2]>,
-    /// Active NVLinks, and all that answer.
-    pub nvlinks: Option<[u32; 2]>,
-    /// A virtual GPU in a guest, whose driver reports little of the card.
-    #[serde(default)]
-    pub is_virtual: bool,
-}
-
-/// The health of every GPU that answers.
-pub(in crate::machine) fn standing_health() -> Vec<StandingHealth> {
-    in_time(standing).unwrap_or_default()
-}
-
-fn standing() -> Vec<StandingHealth> {
-    let Ok(library) = NvmlLibrary::open(named().as_deref()) else { return Vec::new() };
-    let Some(nvml) = &library.nvml else { return Vec::new() };
-    let card = |index| {
-        let device = nvml.device_by_index(index).ok()?;
-        let width = device.current_pcie_link_width().ok().zip(device.max_pcie_link_width().ok());
-        let links = (0..MAX_LINKS).map_while(|link| device.link_wrapper_for(link).is_active().ok());
-        let links = links.fold([0, 0], |[active, all], is_active| [active + u32::from(is_active), all + 1]);
-        Some(StandingHealth {
-            gpu: index,
-            signs: CardHealth::of(&device).map_or_else(Vec::new, |health| health.standing()),
-            pcie_width: width.map(<[u32; 2]>::from),
-            nvlinks: Some(links).filter(|[_, all]| *all > 0),
-            is_virtual: device.virtualization_mode().is_ok_and(|mode| mode == GpuVirtualizationMode::Vgpu),
-        })
-    };
-    (0..nvml.device_count().unwrap_or(0)).filter_map(card).collect()
 }
