@@ -440,17 +440,18 @@ fn b35_a_sustained_case_keeps_the_card_at_work_before_and_between_its_samples() 
     let case = &record.cases[0];
     assert_eq!(case.id.params["cuda.sustained"].to_string(), "50ms", "a burst is another case");
     assert_eq!(case.id.params["cuda.flush_l2"].to_string(), "false");
-    // Two samples to find out how long a call takes, then the load, and seven samples.
+    // Two samples to find out how long a call takes, then the load, the warm-up until it is settled, and five samples.
     let stamps: Vec<usize> = (0..kernels.len()).filter(|at| kernels[*at] == "gb_stamp").collect();
-    assert_eq!(stamps.len(), 18, "{kernels:?}");
+    assert!(stamps.len() >= 2 * (2 + 5), "{kernels:?}");
     assert_eq!(kernels.iter().filter(|kernel| *kernel == "gb_spin").count(), 2, "{kernels:?}");
     let between = |from: usize| &kernels[stamps[from] + 1..stamps[from + 1]];
     let is_work = |kernels: &[String]| !kernels.is_empty() && kernels.iter().all(|it| it == "saxpy");
-    assert!((3..17).all(|at| is_work(between(at))), "{kernels:?}");
-    assert!((4..17).step_by(2).all(|at| between(at).len() == 1), "{kernels:?}");
+    assert!((3..stamps.len() - 1).all(|at| is_work(between(at))), "{kernels:?}");
+    assert!((4..stamps.len() - 1).step_by(2).all(|at| between(at).len() == 1), "{kernels:?}");
 
     // A burst rests behind each of its samples, while the next one is queued.
     let Some((record, kernels)) = kernels_of_saxpy("flush_l2 = false") else { return };
     assert!(!record.cases[0].id.params.contains_key("cuda.sustained"));
-    assert_eq!(kernels.iter().filter(|kernel| *kernel == "gb_spin").count(), 9, "{kernels:?}");
+    let of = |name: &str| kernels.iter().filter(|kernel| *kernel == name).count();
+    assert_eq!(2 * of("gb_spin"), of("gb_stamp"), "{kernels:?}");
 }
