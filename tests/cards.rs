@@ -169,6 +169,41 @@ fn b15_the_energy_of_a_call_is_that_of_a_stretch_of_its_own() {
     assert_eq!(energy(&stand_in, 0), None, "a card without one");
 }
 
+#[test]
+fn b35_the_energy_of_a_call_is_the_kernels_own_on_a_card_whose_power_follows_its_load() {
+    let Some(stand_in) = StandIn::new() else { return };
+    let folder = crate::support::tempdir().unwrap();
+    let load = folder.path().join("load");
+    // At rest the card takes nothing: what a call takes is 200 W for its millisecond, however long the host is busy with others.
+    let counting =
+        stand_in.counting_energy().with(&format!("kernel.gb_swish=1.0 sleep=1 load={}", load.display()));
+    let counting = counting.with_nvml(&format!("count=1 power=200000 load={}", load.display()));
+    let joules = wait_for(|| {
+        let events = forty_samples(&counting, 0);
+        let found = events.iter().find(|event| event["metric"] == "energy_per_iteration");
+        found.and_then(|event| event["values"][0].as_f64()).ok_or("the counter moves")
+    });
+    assert!((joules - 0.2).abs() < 0.002, "{joules}");
+}
+
+#[test]
+fn b35_a_virtual_gpu_tells_little_and_nothing_is_invented_of_it() {
+    let folder = shell("processes = 1", "sleep 0.5");
+    let text = std::fs::read_to_string(folder.path().join("gbench.toml")).unwrap();
+    std::fs::write(folder.path().join("gbench.toml"), text + "[run]\nbusy_gpu = 'refuse'\n").unwrap();
+    // The process of a neighbour may rest, as on a slice.
+    ended(on_cards(folder.path(), "run --quiet", "count=1 vgpu=1 processes=1")).exits(0);
+    let record = newest(folder.path());
+    let conditions = conditions(&record.cases[0]);
+    let [only] = conditions.as_slice() else { panic!("{record:?}") };
+    assert!(only.waited.is_none() && only.health.is_empty() && only.throttled.is_empty(), "{only:?}");
+    let gpu = &only.telemetry.as_ref().unwrap().gpus[0];
+    assert_eq!((gpu.power, gpu.mean_power, gpu.utilization, gpu.temperature), (None, None, None, None));
+    assert_eq!((gpu.link, gpu.pcie_width), (None, None));
+    assert!(!has(&record, "energy_per_iteration"));
+    ended(on_cards(folder.path(), "doctor", "count=1 vgpu=1")).says("a virtual GPU");
+}
+
 /// Where this machine has NVIDIA's management library itself, it cannot be missing.
 fn without_nvml(command: &mut std::process::Command) -> bool {
     command.env_remove("GBENCH_NVML_LIBRARY");

@@ -446,3 +446,45 @@ fn in_rounds_the_cycles_are_judged_by_the_rule_of_the_rounds() {
         |verdict: &VerdictDocument| row(verdict, "slow", "time").in_cycles.clone().unwrap().verdict;
     assert_eq!((in_cycles(&moved), in_cycles(&slower)), (Verdict::Unchanged, Verdict::Regressed));
 }
+
+#[test]
+fn b35_a_power_limit_is_set_only_when_asked_for_recorded_and_restored() {
+    let machine = Machine::new("power_limit = 500", "true");
+    let ran = machine.run("run", "").exits(0);
+    ran.says("clocks: locked: GPU 0 power limit 500 W (before 700 W)");
+    assert_eq!(machine.changes(), ["set_power.0 500000 = 0", "set_power.0 700000 = 0"]);
+    let record = newest(machine.folder.path());
+    assert_eq!(machine.control().power_limit, Some(500.0));
+    // Runs under another limit are not compared.
+    let limit = &record.manifest.gpu.known().unwrap().devices[0].power_limit;
+    assert_eq!(limit, &Probe::Known(500.0));
+
+    for (line, settings, said) in [
+        ("run --power-limit 900", "", "power limit not set (this GPU takes 200 W to 700 W, and not 900 W)"),
+        ("run", "set_power=!4", "power limit not set (no permission: only root may set power limits)"),
+        ("run", "power_limit=!3", "power limit not set (not supported by this GPU)"),
+    ] {
+        let machine = Machine::new("power_limit = 500", "true");
+        machine.run(line, settings).exits(0).says(said);
+        assert_eq!(machine.control().state, ClocksState::Unlocked);
+        assert!(machine.changes().iter().all(|change| change.ends_with("= 4")), "{:?}", machine.changes());
+    }
+    let machine = Machine::new("power_limit = 500", "true");
+    machine.run("run --power-limit off", "").exits(0);
+    assert_eq!(machine.changes(), [""; 0]);
+    machine.run("run --power-limit lots", "").exits(2).says("`lots` is not a power limit");
+    let wrong = Machine::new("power_limit = 0", "true");
+    wrong.run("run", "").exits(2).says("gbench.toml:4").says("0 is not a power limit in watts");
+}
+
+#[test]
+fn b35_a_gate_that_is_killed_leaves_no_power_limit_and_no_lock() {
+    let machine = Machine::new("power_limit = 300\nlock_sm_clock = 1410", SLEEPING);
+    let mut gate = machine.start();
+    machine.wait_for_benchmark();
+    assert!(machine.locks().contains("power.0 300000"), "{}", machine.locks());
+    killpg(Pid::from_raw(gate.id() as i32), Signal::SIGKILL).unwrap();
+    gate.wait().unwrap();
+    machine.wait_until("the guard", || machine.locks() == "power.0 700000 700000");
+    assert_eq!(machine.changes()[2..], ["set_power.0 700000 = 0", "reset_sm.0 = 0"]);
+}

@@ -47,6 +47,8 @@ fn one_sample((process, samples): (usize, &[f64])) -> ProcessValues<'_> {
         busy: false,
         throttled: false,
         reasons: &[],
+        health: &[],
+        link: None,
         clock: None,
         sampled_clock: None,
     }

@@ -417,3 +417,41 @@ fn a_compiler_that_is_found_missing_once_the_process_runs_fails_the_case_where_t
         ended(command).exits(5).says(state).says("let GBENCH_NVRTC name another library, or unset it");
     }
 }
+
+/// The kernels that a process of saxpy launches, in order; each call lasts a millisecond. `cuda`: a line of its table.
+fn kernels_of_saxpy(cuda: &str) -> Option<(RunRecord, Vec<String>)> {
+    let folder = crate::support::tempdir().unwrap();
+    let trace = folder.path().join("trace");
+    let settings = format!("kernel.saxpy=1.0 trace={}", trace.display());
+    let gate = Gate::new(&stand_in()?, &settings);
+    let text = suite(UNWATCHED, &[("saxpy", "saxpy.cu")], "processes = 1\nwarmup = 2\niterations = 5");
+    let text = text.replace("block = 256", &format!("block = 256\n{cuda}"));
+    gate.commit(&[SAXPY_FILE], &[("gbench.toml", &text)]);
+    gate.ran("run --quiet").exits(0);
+    let text = std::fs::read_to_string(&trace).unwrap();
+    let ran = text.lines().filter_map(|line| line.strip_prefix("run ").or(line.strip_prefix("skip ")));
+    let kernels = ran.map(|line| line.split(' ').next().unwrap().to_owned()).collect();
+    Some((newest(gate.repository.root()), kernels))
+}
+
+#[test]
+fn b35_a_sustained_case_keeps_the_card_at_work_before_and_between_its_samples() {
+    let Some((record, kernels)) = kernels_of_saxpy("sustained = '50ms'") else { return };
+    let case = &record.cases[0];
+    assert_eq!(case.id.params["cuda.sustained"].to_string(), "50ms", "a burst is another case");
+    assert_eq!(case.id.params["cuda.flush_l2"].to_string(), "false");
+    // Two samples to find out how long a call takes, then the load, the warm-up until it is settled, and five samples.
+    let stamps: Vec<usize> = (0..kernels.len()).filter(|at| kernels[*at] == "gb_stamp").collect();
+    assert!(stamps.len() >= 2 * (2 + 5), "{kernels:?}");
+    assert_eq!(kernels.iter().filter(|kernel| *kernel == "gb_spin").count(), 2, "{kernels:?}");
+    let between = |from: usize| &kernels[stamps[from] + 1..stamps[from + 1]];
+    let is_work = |kernels: &[String]| !kernels.is_empty() && kernels.iter().all(|it| it == "saxpy");
+    assert!((3..stamps.len() - 1).all(|at| is_work(between(at))), "{kernels:?}");
+    assert!((4..stamps.len() - 1).step_by(2).all(|at| between(at).len() == 1), "{kernels:?}");
+
+    // A burst rests behind each of its samples, while the next one is queued.
+    let Some((record, kernels)) = kernels_of_saxpy("flush_l2 = false") else { return };
+    assert!(!record.cases[0].id.params.contains_key("cuda.sustained"));
+    let of = |name: &str| kernels.iter().filter(|kernel| *kernel == name).count();
+    assert_eq!(2 * of("gb_spin"), of("gb_stamp"), "{kernels:?}");
+}

@@ -126,6 +126,7 @@ fn rust_type(parameter: &str) -> String {
         "nvmlViolationTime_t" => "ViolationTime",
         "nvmlSample_t" => "Sample",
         "nvmlEventData_t" => "EventData",
+        "nvmlFieldValue_t" => "FieldValue",
         "nvmlReturn_t"
         | "nvmlClockType_t"
         | "nvmlEnableState_t"
@@ -135,6 +136,7 @@ fn rust_type(parameter: &str) -> String {
         | "nvmlMemoryLocation_t"
         | "nvmlPerfPolicyType_t"
         | "nvmlSamplingType_t"
+        | "nvmlGpuVirtualizationMode_t"
         | "nvmlValueType_t" => "u32",
         other => panic!("`{other}` of nvml.h has no type here"),
     };

@@ -125,6 +125,133 @@ fn n5_records_measured_apart_under_hardware_slowdown_decide_nothing() {
     assert_eq!(row(&apart(&base, &head), "gemm", "time").verdict, Verdict::Regressed);
 }
 
+fn met(record: &mut RunRecord, rounds: std::ops::Range<u32>, sign: HealthSign) {
+    for process in record.cases.iter_mut().flat_map(|case| &mut case.processes) {
+        let health =
+            if rounds.contains(&process.index) { vec![GpuSign { gpu: 1, sign }] } else { Vec::new() };
+        process.conditions = Some(Conditions { health, ..Default::default() });
+    }
+}
+
+#[test]
+fn b35_a_fault_of_the_card_on_one_side_is_no_regression_and_the_error_of_a_program_is_none_of_the_card() {
+    for (sign, words) in [
+        (HealthSign::UncorrectedErrors, "uncorrected memory errors"),
+        (HealthSign::RemapPending, "memory rows that wait for a remap"),
+        (HealthSign::Xid(79), "Xid 79"),
+    ] {
+        let (base, mut head) = held("sw_power_cap");
+        met(&mut head, 2..20, sign);
+        let mut base = base;
+        met(&mut base, 0..0, sign);
+        let verdict = judged(&base, &head);
+        assert_eq!(verdict.counts[&Verdict::Regressed], 0, "{words}: {:?}", verdict.counts);
+        let slow = row(&verdict, "slow", "time");
+        let reason =
+            format!("a GPU had a fault ({words}) in 18 of 20 rounds, and the others alone do not show it");
+        assert!(slow.reason.contains(&reason), "{}", slow.reason);
+        assert!(slow.next.contains("reset it, or measure on another one"), "{}", slow.next);
+        let said = format!("{words} on GPU 1 in 0 of 180 on base and 162 of 180 on head");
+        assert!(verdict.warnings.iter().any(|warning| warning.contains(&said)), "{:?}", verdict.warnings);
+    }
+    // What a program causes on a healthy card, and what the card mended, are only told.
+    for sign in [HealthSign::Xid(31), HealthSign::CorrectedErrors, HealthSign::PcieReplays] {
+        let (mut base, mut head) = held("sw_power_cap");
+        met(&mut base, 0..0, sign);
+        met(&mut head, 0..20, sign);
+        let verdict = judged(&base, &head);
+        assert_eq!(verdict.counts[&Verdict::Regressed], 1, "{sign}: {:?}", verdict.counts);
+        assert!(verdict.warnings.iter().any(|warning| warning.contains(&sign.to_string())));
+    }
+}
+
+#[test]
+fn b35_one_round_with_a_fault_is_left_out_and_records_apart_decide_nothing() {
+    let (mut base, mut head) = held("sw_power_cap");
+    met(&mut base, 7..8, HealthSign::Xid(48));
+    met(&mut head, 0..0, HealthSign::Xid(48));
+    assert_eq!(judged(&base, &head).counts[&Verdict::Regressed], 1);
+
+    let input = |record| SideInput { record, name: String::new() };
+    let policy = Policy { sessions: 0, ..Default::default() };
+    let (base, mut head) = (records::standard(1), records::standard(2));
+    records::scale(&mut head, "kernels/gemm", 1.5);
+    met(&mut head, 0..1, HealthSign::UncorrectedErrors);
+    let verdict = compare(&input(&base), &input(&head), &policy).unwrap();
+    let gemm = row(&verdict, "gemm", "time");
+    assert_eq!(gemm.verdict, Verdict::Inconclusive);
+    assert!(
+        gemm.reason.contains("a GPU had a fault (uncorrected memory errors) in 1 process of it"),
+        "{}",
+        gemm.reason
+    );
+    assert_eq!(row(&verdict, "module", "size").verdict, Verdict::Unchanged, "bytes are the same on any card");
+}
+
+fn linked(record: &mut RunRecord, width: u32) {
+    for process in record.cases.iter_mut().flat_map(|case| &mut case.processes) {
+        let link = PcieLink { generation: 5, width, max_generation: Some(5), max_width: Some(16) };
+        let gpu = GpuTelemetry { used: true, link: Some(link), ..Default::default() };
+        let telemetry = Telemetry { gpus: vec![gpu], ..Default::default() };
+        process.conditions = Some(Conditions { telemetry: Some(telemetry.into()), ..Default::default() });
+    }
+}
+
+#[test]
+fn b35_a_narrow_link_is_told_and_decides_nothing_where_one_side_alone_had_it() {
+    let (mut base, mut head) = held("sw_power_cap");
+    linked(&mut base, 8);
+    linked(&mut head, 8);
+    let verdict = judged(&base, &head);
+    assert_eq!(verdict.counts[&Verdict::Regressed], 1, "{:?}", verdict.counts);
+    let slow = row(&verdict, "slow", "time");
+    let told = "the GPU's PCIe link was generation 5 x8 of 5 x16 in 20 of 20 processes on base and 20 of 20 processes on head";
+    assert!(slow.reason.contains(told), "{}", slow.reason);
+
+    linked(&mut base, 16);
+    let verdict = judged(&base, &head);
+    assert_eq!(verdict.counts[&Verdict::Regressed], 0, "{:?}", verdict.counts);
+    let slow = row(&verdict, "slow", "time");
+    assert!(
+        slow.reason.contains("PCIe link was not the same on both sides in 20 of 20 rounds"),
+        "{}",
+        slow.reason
+    );
+}
+
+#[test]
+fn b35_a_run_tells_what_befell_the_card_while_its_processes_ran() {
+    // The second process is on the card when it happens.
+    let folder = folder_with(
+        "[suite]\nname = 's'\n[defaults]\nprocesses = 3\ntiming = 'protocol'\n[[benchmark]]\nid = 'a'\n\
+         command = ['sh', '-c', 'echo >> count; [ $(wc -l < count) = 2 ] && \
+         echo remap_pending=1 pcie_replays=3 xid=79@1 > card; exec ./child ok 0.1']\n",
+    );
+    let card = folder.path().join("card");
+    std::fs::write(&card, "").unwrap();
+    let library = fake_nvml::library("");
+    let mut run = command(folder.path(), "run");
+    run.env("GBENCH_NVML_LIBRARY", &library).env("FAKE_NVML", "count=1").env("FAKE_NVML_FILE", &card);
+    let said = "in 1 of 3 processes: PCIe replays on GPU 0 in 1, Xid 79 on GPU 0 in 1, \
+                memory rows that wait for a remap on GPU 0 in 1";
+    ended(run).exits(0).says(said);
+    let record = newest(folder.path());
+    let processes = &record.cases[0].processes;
+    let health = |index: usize| processes[index].conditions.as_ref().map_or(&[][..], |it| &it.health);
+    let met = [HealthSign::RemapPending, HealthSign::PcieReplays, HealthSign::Xid(79)];
+    assert_eq!(health(1), met.map(|sign| GpuSign { gpu: 0, sign }));
+    assert!(health(0).is_empty() && health(2).is_empty(), "{:?}", record.cases[0].processes);
+
+    // A card and a driver that know none of it say nothing of it.
+    for (cfg, words) in [("old_driver", "count=1"), ("", "count=1 remap_pending=!3 pcie_replays=!3 ecc=0")] {
+        std::fs::write(folder.path().join("count"), "").unwrap();
+        let mut run = command(folder.path(), "run");
+        run.env("GBENCH_NVML_LIBRARY", fake_nvml::library(cfg)).env("FAKE_NVML", words);
+        let ran = ended(run).exits(0);
+        assert!(!ran.out.contains("health") && !ran.err.contains("health"), "{}{}", ran.out, ran.err);
+    }
+}
+
 fn on_a_hot_card<'a>(reasons: &'a str, library: &'a str) -> [(&'a str, &'a str); 2] {
     [("GBENCH_NVML_LIBRARY", library), ("FAKE_NVML", reasons)]
 }

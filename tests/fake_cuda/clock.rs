@@ -26,6 +26,9 @@ pub struct Clock {
     throttled: Vec<(f64, f64, f64)>,
     kernels: u64,
     sleeps: bool,
+    /// Nanoseconds in which kernels worked, and the file that is told of them when the host waits.
+    worked: f64,
+    load: Option<String>,
     /// When, in real and in virtual time, the first command was queued since the host last waited.
     queued: Option<(Instant, f64)>,
 }
@@ -52,6 +55,8 @@ impl Clock {
             throttled: Vec::new(),
             kernels: 0,
             sleeps: settings.on("sleep"),
+            worked: 0.0,
+            load: settings.text("load").map(str::to_owned),
             queued: None,
         }
     }
@@ -99,8 +104,19 @@ impl Clock {
         }
     }
 
+    /// A kernel worked for so long; one that only waits for the host does not.
+    pub fn worked(&mut self, nanoseconds: f64) {
+        self.worked += nanoseconds;
+    }
+
     /// The host waited until `time`.
     pub fn wait_until(&mut self, time: f64) {
+        if let Some(path) = &self.load {
+            // In one step: the other stand-in reads it at any time.
+            let new = format!("{path}.new");
+            let told = std::fs::write(&new, format!("{:.0}", self.worked));
+            told.and_then(|()| std::fs::rename(&new, path)).expect("the load can be written");
+        }
         self.host = self.host.max(time);
         if let Some((real, virtual_start)) = self.queued.take()
             && self.sleeps

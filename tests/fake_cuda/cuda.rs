@@ -27,6 +27,7 @@
 //! | `throttle=1.4@200-260` | | these kernels of the process, counted from 1, are slower, and the SM clock lower |
 //! | `events=0.1` | 1 | a factor on all that `cuEventElapsedTime` answers |
 //! | `sleep=1` | 0 | a call that waits takes the virtual time in real time as well |
+//! | `load=PATH` | | the nanoseconds in which kernels worked, for `load` of the other stand-in, whose energy follows them |
 //! | `run=always`, `run=changed`, `run=settled` | `changed` under the virtual clock, else `always` | whether a kernel runs again with the same arguments, while nothing else changed a buffer that it was given. `changed` counts a kernel's own changes as none, so that one that adds to what it finds does so once; `settled` skips only what changed nothing when it ran last |
 //! | `always=NAME,NAME` | `gb_stamp,gb_spin` | kernels that run each time; so do those that are given host memory |
 //! | `replay=1` | 0 | a launch returns when its kernel is over, as under ncu, which replays it; a kernel that waits for the host then runs into its limit |

@@ -284,7 +284,9 @@ impl Driver {
             (true, false) => start + launch.word(1) as f64,
             (false, _) => {
                 let duration = self.settings.kernel_ns(name) * throttle;
-                self.clock.end(start, duration)
+                let end = self.clock.end(start, duration);
+                self.clock.worked(end - start);
+                end
             }
         };
         self.clock.throttled(start, end, throttle);

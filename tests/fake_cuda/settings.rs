@@ -80,6 +80,7 @@ const GENERAL: &[&str] = &[
     "newer",
     "jit",
     "exclusive",
+    "load",
 ];
 
 impl Settings {

@@ -51,6 +51,14 @@ static const struct fact expected[] = {
     SIZE("Sample", nvmlSample_t),
     OFFSET("Sample", nvmlSample_t, timeStamp),
     OFFSET("Sample", nvmlSample_t, sampleValue),
+    SIZE("FieldValue", nvmlFieldValue_t),
+    OFFSET("FieldValue", nvmlFieldValue_t, fieldId),
+    OFFSET("FieldValue", nvmlFieldValue_t, scopeId),
+    OFFSET("FieldValue", nvmlFieldValue_t, timestamp),
+    OFFSET("FieldValue", nvmlFieldValue_t, latencyUsec),
+    OFFSET("FieldValue", nvmlFieldValue_t, valueType),
+    OFFSET("FieldValue", nvmlFieldValue_t, nvmlReturn),
+    OFFSET("FieldValue", nvmlFieldValue_t, value),
     SIZE("EventData", nvmlEventData_t),
     OFFSET("EventData", nvmlEventData_t, device),
     OFFSET("EventData", nvmlEventData_t, eventType),
@@ -58,6 +66,14 @@ static const struct fact expected[] = {
     OFFSET("EventData", nvmlEventData_t, gpuInstanceId),
     OFFSET("EventData", nvmlEventData_t, computeInstanceId),
 };
+
+/* The numbers by which the stand-in knows its fields. */
+_Static_assert(
+    NVML_FI_DEV_ECC_SBE_VOL_TOTAL == 3 && NVML_FI_DEV_ECC_DBE_VOL_TOTAL == 4 && NVML_FI_DEV_RETIRED_PENDING == 31
+        && NVML_FI_DEV_NVLINK_REPLAY_ERROR_COUNT_TOTAL == 52 && NVML_FI_DEV_NVLINK_RECOVERY_ERROR_COUNT_TOTAL == 59
+        && NVML_FI_DEV_PCIE_REPLAY_COUNTER == 94 && NVML_FI_DEV_REMAPPED_COR == 142 && NVML_FI_DEV_REMAPPED_UNC == 143
+        && NVML_FI_DEV_REMAPPED_PENDING == 144 && NVML_FI_DEV_REMAPPED_FAILURE == 145,
+    "the stand-in's numbers of fields are not those of nvml.h");
 
 static int failures;
 
@@ -116,6 +132,7 @@ static void calls(nvmlDevice_t gpu) {
     CALL(unsigned int, nvmlDeviceGetPowerManagementDefaultLimit(gpu, out));
     CALL(unsigned int, nvmlDeviceGetPowerUsage(gpu, out));
     CALL(unsigned long long, nvmlDeviceGetTotalEnergyConsumption(gpu, out));
+    CALL(nvmlGpuVirtualizationMode_t, nvmlDeviceGetVirtualizationMode(gpu, out));
     CALL(unsigned long long, nvmlDeviceGetCurrentClocksThrottleReasons(gpu, out));
     CALL(unsigned long long, nvmlDeviceGetCurrentClocksEventReasons(gpu, out));
     CALL(nvmlEnableState_t, nvmlDeviceGetPersistenceMode(gpu, out));
@@ -149,6 +166,13 @@ static void calls(nvmlDevice_t gpu) {
     }
     unsigned int count = 0;
     code = nvmlDeviceGetComputeRunningProcesses_v3(gpu, &count, NULL);
+    nvmlFieldValue_t fields[3] = {{.fieldId = NVML_FI_DEV_PCIE_REPLAY_COUNTER}, {.fieldId = 1000}, {.fieldId = 7777}};
+    nvmlReturn_t asked = nvmlDeviceGetFieldValues(gpu, 2, fields);
+    if (asked != NVML_SUCCESS || fields[0].nvmlReturn != NVML_SUCCESS || fields[0].value.ullVal != 0
+        || fields[1].nvmlReturn != NVML_ERROR_NOT_SUPPORTED || fields[2].timestamp != 0) {
+        printf("fields: codes %d, %d and %d\n", (int)asked, (int)fields[0].nvmlReturn, (int)fields[1].nvmlReturn);
+        failures++;
+    }
     nvmlReturn_t graphics = nvmlDeviceGetGraphicsRunningProcesses_v3(gpu, &count, NULL);
     if (code != NVML_SUCCESS || graphics != NVML_SUCCESS) {
         printf("processes: codes %d and %d\n", (int)code, (int)graphics);

@@ -127,6 +127,12 @@ fn usual_power(device: Device, time: u64) -> u64 {
     ((power.idle + (f64::from(power.limit) - power.idle) * busy) * 1000.0).round() as u64
 }
 
+/// Milliwatts: what was set, else the card's usual limit.
+pub fn power_limit(device: Device) -> Result<u64, Code> {
+    let usual = u64::from(profile(device).power.limit) * 1000;
+    setting("power_limit", Some(device), clocks::held("power", device).map_or(usual, |(limit, _)| limit))
+}
+
 pub fn power(device: Device) -> Result<u64, Code> {
     setting("power", Some(device), usual_power(device, settings::now()))
 }
@@ -193,6 +199,12 @@ fn meter(device: Device) -> Meter {
 /// Millijoules since the driver's start, which was some time before the library's.
 pub fn energy(device: Device) -> Result<u64, Code> {
     const BEFORE: u64 = 1_000_000;
+    if let Some(path) = settings::text("load", Some(device)) {
+        // Before the first kernel there is no file.
+        let worked = std::fs::read_to_string(path).unwrap_or_default().parse().unwrap_or(0.0);
+        let milliwatts = power_at(device, settings::now()) as f64;
+        return setting("energy", Some(device), BEFORE + (milliwatts * worked / 1e9) as u64);
+    }
     setting("energy", Some(device), BEFORE + (meter(device).energy / 1_000_000_000) as u64)
 }
 

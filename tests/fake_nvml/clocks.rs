@@ -108,6 +108,17 @@ pub fn set(kind: &str, device: Device, least: u32, most: u32) -> Result<(), Code
     })
 }
 
+pub fn limit(device: Device, milliwatts: u32) -> Result<(), Code> {
+    call("set", "power", device, &format!(" {milliwatts}"), || {
+        let power = &card::profile(device).power;
+        if !(power.min * 1000..=power.limit * 1000).contains(&milliwatts) {
+            return Err(INVALID_ARGUMENT);
+        }
+        change("power", device, Some((milliwatts, milliwatts)));
+        Ok(())
+    })
+}
+
 pub fn reset(kind: &str, device: Device) -> Result<(), Code> {
     call("reset", kind, device, "", || {
         change(kind, device, None);

@@ -9,7 +9,10 @@
 //! that every query of it answers `GPU_IS_LOST`, for ever; `fallen_off_bus@3s` the same with Xid 79. Keys beside those of
 //! single answers: `xid=79@40` and `ecc_uncorrectable=1@40` are events too; `utilization=90` lets clock and power follow; energy
 //! and the time held down grow with the clock of the machine; `name` (`_` is a blank), `uuid` and `driver` are texts. `mig=1` makes
-//! it a card of two slices, which answers without a utilisation ([`slices`]). `abi.c` holds structures and types to nvml.h.
+//! it a card of two slices, which answers without a utilisation ([`slices`]). `vgpu=1` makes it a virtual one in
+//! a guest ([`settings::is_virtual`]); with `load=PATH` it takes its `power` only while kernels of the other stand-in work, and nothing at
+//! rest; `nvlinks=18 nvlinks_down=2` are its links,
+//! and [`FIELDS`] has the keys of its health. `abi.c` holds structures and types to nvml.h.
 
 #![allow(non_snake_case)]
 
@@ -19,7 +22,7 @@ mod profiles;
 mod settings;
 mod slices;
 
-use std::ffi::{c_char, c_int, c_uint, c_ulonglong};
+use std::ffi::{c_char, c_int, c_longlong, c_uint, c_ulonglong};
 use std::sync::atomic::Ordering;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -317,8 +320,6 @@ macro_rules! number {
 number! {
     nvmlDeviceGetApplicationsClock(c_uint) -> c_uint = "application_clock", |card| card.application_clock.map(u64::from);
     nvmlDeviceGetDefaultApplicationsClock(c_uint) -> c_uint = "default_clock", |card| card.application_clock.map(u64::from);
-    nvmlDeviceGetEnforcedPowerLimit() -> c_uint = "power_limit", |card| Ok(u64::from(card.power.limit) * 1000);
-    nvmlDeviceGetPowerManagementLimit() -> c_uint = "power_limit", |card| Ok(u64::from(card.power.limit) * 1000);
     nvmlDeviceGetPowerManagementDefaultLimit() -> c_uint = "power_default", |card| Ok(u64::from(card.power.limit) * 1000);
     nvmlDeviceGetPersistenceMode() -> c_uint = "persistence", |_| Ok(1);
     nvmlDeviceGetCurrPcieLinkGeneration() -> c_uint = "pcie_generation", |card| Ok(card.pcie_generation.into());
@@ -340,11 +341,20 @@ macro_rules! state {
 }
 
 state! {
+    nvmlDeviceGetEnforcedPowerLimit -> c_uint = card::power_limit;
+    nvmlDeviceGetPowerManagementLimit -> c_uint = card::power_limit;
     nvmlDeviceGetPowerUsage -> c_uint = card::power;
     nvmlDeviceGetTotalEnergyConsumption -> c_ulonglong = card::energy;
     nvmlDeviceGetCurrentClocksThrottleReasons -> c_ulonglong = card::reasons;
     #[cfg(not(old_driver))]
     nvmlDeviceGetCurrentClocksEventReasons -> c_ulonglong = card::reasons;
+}
+
+/// NVML_GPU_VIRTUALIZATION_MODE_NONE and _VGPU.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nvmlDeviceGetVirtualizationMode(device: Device, target: *mut c_uint) -> Code {
+    let mode = asked(device).map(|()| if settings::is_virtual(device) { 2 } else { 0 });
+    unsafe { answer(target, mode, |mode| mode as c_uint) }
 }
 
 #[unsafe(no_mangle)]
@@ -358,6 +368,12 @@ pub unsafe extern "C" fn nvmlDeviceGetPowerManagementLimitConstraints(
         answer(least, limits.map(|power| power.min.into()), |watts| watts as c_uint * 1000)
             | answer(most, limits.map(|power| power.limit.into()), |watts| watts as c_uint * 1000)
     }
+}
+
+/// Milliwatts, in the range of the card; `set_power=!4` refuses. Kept like a locked clock.
+#[unsafe(no_mangle)]
+pub extern "C" fn nvmlDeviceSetPowerManagementLimit(device: Device, limit: c_uint) -> Code {
+    code(asked(device).and_then(|()| clocks::limit(device, limit)))
 }
 
 #[unsafe(no_mangle)]
@@ -549,6 +565,73 @@ pub unsafe extern "C" fn nvmlDeviceGetMemoryErrorCounter(
     target: *mut c_ulonglong,
 ) -> Code {
     unsafe { answer(target, memory_errors(device, kind), |value| value) }
+}
+
+#[repr(C)]
+pub struct FieldValue {
+    field: c_uint,
+    scope: c_uint,
+    timestamp: c_longlong,
+    latency: c_longlong,
+    value_type: c_uint,
+    code: Code,
+    value: Value,
+}
+
+/// The fields that this library knows, each with its key; `abi.c` has their names.
+const FIELDS: [(c_uint, &str); 10] = [
+    (3, "ecc_corrected"),
+    (4, "ecc_uncorrectable"),
+    (31, "retirement_pending"),
+    (52, "nvlink_replays"),
+    (59, "nvlink_recoveries"),
+    (94, "pcie_replays"),
+    (142, "remapped_corrected"),
+    (143, "remapped_uncorrected"),
+    (144, "remap_pending"),
+    (145, "remap_failed"),
+];
+
+/// Each value has its own code, and only the call itself fails as a whole.
+#[cfg(not(old_driver))]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nvmlDeviceGetFieldValues(
+    device: Device,
+    count: c_int,
+    values: *mut FieldValue,
+) -> Code {
+    if let Err(code) = asked(device) {
+        return code;
+    }
+    if values.is_null() || count < 1 {
+        return INVALID_ARGUMENT;
+    }
+    // SAFETY: the caller's array has as many values as it says, each with the number of a field.
+    for value in unsafe { std::slice::from_raw_parts_mut(values, count as usize) } {
+        let key = FIELDS.iter().find(|(field, _)| *field == value.field).map(|(_, key)| *key);
+        let found = match key {
+            Some("ecc_uncorrectable") => memory_errors(device, 1),
+            Some(key) => setting(key, Some(device), 0),
+            None => Err(NOT_SUPPORTED),
+        };
+        // NVML_VALUE_TYPE_UNSIGNED_LONG_LONG
+        value.value_type = 3;
+        value.timestamp = timestamp() as c_longlong;
+        value.latency = 0;
+        value.code = found.err().unwrap_or(SUCCESS);
+        value.value = Value { long: found.unwrap_or(0) };
+    }
+    SUCCESS
+}
+
+/// As many links are there as `nvlinks` says, each active but for the last `nvlinks_down`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nvmlDeviceGetNvLinkState(device: Device, link: c_uint, target: *mut c_uint) -> Code {
+    let state = asked(device).and_then(|()| {
+        let (all, down) = (setting("nvlinks", Some(device), 0)?, setting("nvlinks_down", Some(device), 0)?);
+        if u64::from(link) < all { Ok(u64::from(u64::from(link) < all - down)) } else { Err(NOT_SUPPORTED) }
+    });
+    unsafe { answer(target, state, |value| value as c_uint) }
 }
 
 #[cfg(not(old_driver))]
@@ -748,6 +831,10 @@ pub extern "C" fn fake_nvml_layout() -> *const Fact {
         "ViolationTime" ViolationTime { reference_time "referenceTime", violation_time "violationTime" }
         "Value" Value {}
         "Sample" Sample { timestamp "timeStamp", value "sampleValue" }
+        "FieldValue" FieldValue {
+            field "fieldId", scope "scopeId", timestamp "timestamp", latency "latencyUsec", value_type "valueType",
+            code "nvmlReturn", value "value"
+        }
         "EventData" EventData {
             device "device", event_type "eventType", event_data "eventData", gpu_instance "gpuInstanceId",
             compute_instance "computeInstanceId"

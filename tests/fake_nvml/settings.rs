@@ -19,7 +19,7 @@ use std::rc::Rc;
 use std::sync::{LazyLock, Mutex, OnceLock};
 use std::time::Instant;
 
-use crate::{Code, Device};
+use crate::{Code, Device, NOT_SUPPORTED};
 
 /// One value, and when it holds.
 #[derive(Clone, Copy)]
@@ -171,8 +171,22 @@ fn asked(key: &str, device: Option<Device>) -> u64 {
     *count
 }
 
+/// What the driver of a guest does not tell of the card, by the beginning of its keys.
+const WITHHELD: [&str; 14] = [
+    "utilization", "memory_utilization", "power", "energy", "temperature", "held_", "ecc", "remap", "retirement", "nvlink",
+    "pcie_", "set_", "reset_", "persistence",
+];
+
+/// `vgpu=1`: a slice in time, given to a guest.
+pub fn is_virtual(device: Device) -> bool {
+    quietly("vgpu", device, 0, now()) != 0
+}
+
 /// The value of a key now. An answer to a question: it is counted.
 pub fn setting(key: &str, device: Option<Device>, usual: u64) -> Result<u64, Code> {
+    if device.is_some_and(is_virtual) && WITHHELD.iter().any(|withheld| key.starts_with(withheld)) {
+        return Err(NOT_SUPPORTED);
+    }
     let calls = asked(key, device);
     value(&pieces(key, device), calls, now()).unwrap_or(Ok(usual))
 }

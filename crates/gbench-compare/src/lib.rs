@@ -34,12 +34,12 @@ pub use calibration::document::{
 };
 pub use calibration::figures::PLANTED;
 pub use calibration::{calibrate, machine_key};
+pub use evidence::health::spoilt_by_card;
 pub use evidence::history::{History, Past, Session};
 pub use evidence::quantized::{Unit, unresolved};
 pub use evidence::rounds::{MeasuredRound, RoundDifferences, RoundScale};
 pub use evidence::samples::{Evidence, MeasuredSide, ProcessValues, RowLimits};
 pub use evidence::stored_runs::one_session;
-pub use evidence::throttling::slowed_by_hardware;
 pub use evidence::validity::SerialCorrelation;
 pub use identity::machines::{machine_facts, strictness};
 pub use merge::document::{Group, Merged, MissingPart, SCHEMA_MERGED, VerdictPart};

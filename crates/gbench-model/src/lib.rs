@@ -62,19 +62,20 @@ pub use github::{MAX_CHECK, MAX_COMMENT};
 pub use gpu::caches::{CACHE_HOME, KERNEL_CACHES};
 pub use gpu::clocks::{
     ClockChoice, ClockControl, ClockDomain, ClockOutcome, ClocksBefore, ClocksState, ControlledClock,
-    ControlledGpu,
+    ControlledGpu, ControlledPower,
 };
 pub use gpu::code_union::{CODE_FIGURES, CodeFigure, MAX_KERNELS};
 pub use gpu::counting::{CYCLES, CounterState, Counting, INSTRUCTIONS};
 pub use gpu::device_code::{DeviceCode, KernelCode};
 pub use gpu::exclusive::{ExclusiveUse, GpuPlace};
+pub use gpu::health::{GpuSign, HealthSign};
 pub use gpu::kernel_call::{
     Access, CUBIN_FOLDER, DType, Fill, KERNEL_CALL, KERNEL_WORKLOAD, KernelArgument, KernelBuffer,
     KernelCall, KernelLaunch, KernelReference, NVML_LIBRARY, NVRTC_LIBRARY, Tolerance, buffers,
 };
 pub use gpu::telemetry::{
-    CalmWait, EndedProcess, ForeignProcess, GpuTelemetry, MeanPower, MonitorGpu, MonitorRecord, PowerSource,
-    Spread, Telemetry, TelemetryGap, Unrest,
+    CalmWait, EndedProcess, ForeignProcess, GpuTelemetry, MeanPower, MonitorGpu, MonitorRecord, PcieLink,
+    PowerSource, Spread, Telemetry, TelemetryGap, Unrest,
 };
 pub use gpu::tensor_map::{TensorInterleave, TensorMap, TensorPromotion, TensorSwizzle};
 pub use hash::sha256_hex;

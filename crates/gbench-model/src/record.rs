@@ -33,6 +33,7 @@ use super::comparison::Comparison;
 use super::gpu::clocks::ClockControl;
 use super::gpu::device_code::DeviceCode;
 use super::gpu::exclusive::{ExclusiveUse, GpuPlace};
+use super::gpu::health::GpuSign;
 use super::gpu::telemetry::{CalmWait, Telemetry};
 use super::id::RunId;
 use super::settings::Shown;
@@ -323,6 +324,9 @@ pub struct Conditions {
     /// Why a GPU held its clocks down, as NVML names it; thermal and power reasons only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub throttled: Vec<String>,
+    /// Signs that the drivers of its GPUs gave since it began; Xid errors since the end of the process before it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub health: Vec<GpuSign>,
     /// Mean clock of the streaming multiprocessors in MHz over the samples of its measured window, of the first GPU that it
     /// could use; absent without such samples. Records of older versions have the clock after its end, which is often idle.
     pub sm_clock_mhz: Option<u32>,

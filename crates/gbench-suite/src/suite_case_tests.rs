@@ -46,7 +46,7 @@ pub(super) fn suite(given: &Given) -> String {
     let mut text = String::new();
     let fresh = Suite::new("suite", suite.source.clone(), Vec::new());
     differing!(text, suite.gate, fresh.gate, Gate {
-        alpha alpha_improved rounds budget controls interleaving sandbox writable watch lock_sm_clock lock_memory_clock inconclusive_fails
+        alpha alpha_improved rounds budget controls interleaving sandbox writable watch lock_sm_clock lock_memory_clock power_limit inconclusive_fails
         failed_fails broken_fails sessions paths match_key
     });
     differing!(text, suite.profile, fresh.profile, ProfileOptions { profilers metrics trace nsys_flags ncu_flags });

@@ -37,6 +37,23 @@ pub fn parse_memory_clock(text: &str) -> Result<ClockChoice, String> {
     }
 }
 
+/// The power limit of a GPU: watts, or `off`. Error: the reason.
+pub fn parse_power_limit(text: &str) -> Result<Option<f64>, String> {
+    match text.trim() {
+        "off" => Ok(None),
+        text => {
+            text.parse().map_err(|_| format!("`{text}` is not a power limit")).and_then(check_power_limit)
+        }
+    }
+}
+
+pub(crate) fn check_power_limit(watts: f64) -> Result<Option<f64>, String> {
+    // More than any card takes; the driver counts in milliwatts.
+    const MOST: f64 = 100_000.0;
+    let fits = (1.0..=MOST).contains(&watts);
+    if fits { Ok(Some(watts)) } else { Err(format!("{watts} is not a power limit in watts")) }
+}
+
 pub(crate) const SIZE_UNITS: [(&str, u64); 10] = [
     ("B", 1),
     ("KB", 1_000),

@@ -1,6 +1,6 @@
 //! The result of one process of a case: the metric that is bisected, and the place of its samples.
 
-use crate::compare::slowed_by_hardware;
+use crate::compare::spoilt_by_card;
 use crate::model::text::list;
 use crate::model::{Better, CaseRecord, Fault, ProcessSamples, Result, RunRecord};
 use crate::stats;
@@ -74,7 +74,7 @@ impl BisectedMetric {
         Ok(ProcessFigure {
             value: place.exp(),
             seconds: process.map_or(0.0, |process| process.seconds),
-            left_out: process.and_then(|process| slowed_by_hardware(case, process)).map(str::to_owned),
+            left_out: process.and_then(|process| spoilt_by_card(case, process)),
         })
     }
 

@@ -180,7 +180,9 @@ impl BisectState {
         let ProcessFigure { value, seconds, left_out } = figure;
         let process = MeasuredProcess { commit, round, value, seconds, counts: left_out.is_none() };
         if let Some(why) = &left_out {
-            self.warn(&format!("processes count for nothing where the card held its clocks down ({why})"));
+            self.warn(&format!(
+                "processes count for nothing where the card held its clocks down or had a fault ({why})"
+            ));
         }
         self.folder.append(&BisectEntry::Process {
             commit: id.to_owned(),

@@ -6,7 +6,7 @@
 
 use super::executor::own_binary;
 use crate::app::progress::Reporter;
-use crate::machine::{ClockLock, ClockRequest, ClocksGivenBack};
+use crate::machine::{ClockLock, ClockRequest, ClocksGivenBack, HeldSetting};
 use crate::model::{ClockControl, ClockDomain, ClocksState, Probe, Result, RunRecord};
 use crate::suite::{Suite, is_each};
 
@@ -28,6 +28,7 @@ impl HeldClocks {
         let request = ClockRequest {
             sm: gate.lock_sm_clock.value,
             memory: gate.lock_memory_clock.value,
+            power_limit: gate.power_limit.value,
             visible: visible(suites),
         };
         let mut held = Self { control: None, lock: None, reporter: reporter.clone() };
@@ -51,8 +52,12 @@ impl HeldClocks {
             // NVML reports a lock only while a card is busy; our locks are known.
             for gpu in &mut gpus.devices {
                 let is_ours = |other: &&crate::model::ControlledGpu| gpu.uuid.known() == Some(&other.uuid);
-                if control.gpus.iter().find(is_ours).is_some_and(|other| other.is_locked(ClockDomain::Sm)) {
+                let Some(ours) = control.gpus.iter().find(is_ours) else { continue };
+                if ours.is_locked(ClockDomain::Sm) {
                     gpu.clocks_locked = Probe::Known(true);
+                }
+                if let Some(watts) = ours.set_limit() {
+                    gpu.power_limit = Probe::Known(watts);
                 }
             }
         }
@@ -81,13 +86,14 @@ fn sentences(ClocksGivenBack { guard_was_gone, refused, reads }: &ClocksGivenBac
             "warning: something ended the guard of the locked clocks; the gate gave them back itself".into(),
         );
     }
-    for (uuid, domain, why) in refused {
-        let (name, flag) = match domain {
-            ClockDomain::Sm => ("sm", "-rgc"),
-            ClockDomain::Memory => ("memory", "-rmc"),
+    for (uuid, setting, why) in refused {
+        let (what, flag) = match setting {
+            HeldSetting::Clock(ClockDomain::Sm) => ("sm clock", "-rgc".to_owned()),
+            HeldSetting::Clock(ClockDomain::Memory) => ("memory clock", "-rmc".to_owned()),
+            HeldSetting::Power { before } => ("power limit", format!("-pl {}", f64::from(*before) / 1000.0)),
         };
         notes.push(format!(
-            "warning: the {name} clock of {uuid} is still locked: {why}; next: sudo nvidia-smi -i {uuid} {flag}"
+            "warning: the {what} of {uuid} is still locked: {why}; next: sudo nvidia-smi -i {uuid} {flag}"
         ));
     }
     if refused.is_empty() {

@@ -97,9 +97,11 @@ impl RunRequest {
 
     /// Refuses what has no meaning where cases run under profilers alone. Errors: such a flag; exit code 2.
     pub(crate) fn refuse_where_nothing_is_timed(&self) -> Result<()> {
-        let Gate { lock_sm_clock, lock_memory_clock, .. } = &self.settings.overrides.gate;
+        let Gate { lock_sm_clock, lock_memory_clock, power_limit, .. } = &self.settings.overrides.gate;
         let clocks = [lock_sm_clock, lock_memory_clock].into_iter().filter(|clock| clock.given().is_some());
-        let clocks = clocks.map(|clock| clock.origin.to_string());
+        let clocks =
+            clocks.map(|clock| &clock.origin).chain(power_limit.given().map(|_| &power_limit.origin));
+        let clocks = clocks.map(ToString::to_string);
         match self.output.monitor_flags().map(|(flag, _)| flag.to_owned()).chain(clocks).next() {
             Some(flag) => {
                 let next = "take it out, or measure with `gbench-ci run --profile`";

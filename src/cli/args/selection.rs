@@ -7,7 +7,7 @@ use strum::IntoEnumIterator;
 
 use crate::app::request::{GivenFlag, SelectionRequest, SettingsRequest};
 use crate::model::{Fault, Result, Shard, Thermal};
-use crate::suite::words::{parse_memory_clock, parse_ratio, parse_seconds};
+use crate::suite::words::{parse_memory_clock, parse_power_limit, parse_ratio, parse_seconds};
 use crate::suite::{Overrides, Selection, commas};
 
 /// Which benchmarks are meant.
@@ -166,6 +166,11 @@ overrides! {
         #[arg(long, value_name = "CLOCK")]
         lock_memory_clock: Option<String>
             => "--lock-memory-clock" gate.lock_memory_clock: parse_memory_clock, "max, off or MHz, such as 2619";
+        /// Limit the power of the GPUs while they are measured, and restore the limit afterwards; needs root. Values: off,
+        /// or watts within the range of the card
+        #[arg(long, value_name = "WATTS")]
+        power_limit: Option<String>
+            => "--power-limit" gate.power_limit: parse_power_limit, "off or watts, such as 250";
     }
 }
 
@@ -264,7 +269,8 @@ mod tests {
         let line = parse(
             "--processes 3 --iterations 4 --warmup 0 --duration 500ms --burnin-seconds 2 --cold-start \
              --timeout-multiplier 1.5 --threshold 2% --seed 7 --preset quick --timing-mode do_bench \
-             --reproducible --check-determinism --lock-sm-clock base --lock-memory-clock 2619",
+             --reproducible --check-determinism --lock-sm-clock base --lock-memory-clock 2619 \
+             --power-limit 250",
         );
         let Overrides { settings: it, gate, preset, timing_mode, reproducible, check_determinism } =
             line.settings.request().unwrap().overrides;
@@ -275,6 +281,7 @@ mod tests {
         assert!(reproducible && check_determinism);
         assert_eq!(gate.lock_sm_clock.value, ClockChoice::Base);
         assert_eq!(gate.lock_memory_clock.value, ClockChoice::Range { min: 2619, max: 2619 });
+        assert_eq!(gate.power_limit.value, Some(250.0));
     }
 
     #[test]
@@ -287,6 +294,7 @@ mod tests {
             "--seed x",
             "--lock-sm-clock 0",
             "--lock-memory-clock base",
+            "--power-limit 0",
         ] {
             let fault = parse(line).settings.request().unwrap_err();
             assert_eq!(fault.place.to_string(), line);

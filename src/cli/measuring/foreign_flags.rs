@@ -66,7 +66,7 @@ const RULES: [FlagRule; 7] = [
     FlagRule {
         flags: "--processes --iterations --warmup --duration --burnin-seconds --cold-start \
                 --timeout-multiplier --seed --preset --timing-mode --reproducible --check-determinism \
-                --lock-sm-clock --lock-memory-clock --artifacts --deadline --lock-wait --no-lock",
+                --lock-sm-clock --lock-memory-clock --power-limit --artifacts --deadline --lock-wait --no-lock",
         kinds: &[Commits, Fresh],
         what: "it only applies when something is measured; two records are measured already",
         next: "take it out, or name the base alone to compare it with a fresh run",

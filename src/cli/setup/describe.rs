@@ -11,7 +11,7 @@ use crate::app::discover::kind_of;
 use crate::cli::args::{SelectionArgs, SettingsArgs};
 use crate::cli::terminal::write::{table, write_json, wrote};
 use crate::model::text::count;
-use crate::model::{BenchmarkId, Component, Exit, Kind, Params, Result, Shown, Timing};
+use crate::model::{BenchmarkId, Component, Exit, Kind, Params, Result, Shown, Timing, format_duration};
 use crate::run::find_interpreter;
 use crate::suite::words::format_size;
 use crate::suite::{
@@ -285,6 +285,8 @@ fn of_kernel(entry: &CudaEntry) -> Vec<(&'static str, String)> {
     }
     let ways = entry.flush_l2.iter().map(|flushed| if *flushed { "cold" } else { "hot" });
     rows.push(("L2 cache", ways.collect::<Vec<_>>().join(", ")));
+    let load = entry.sustained.map(|seconds| format!("for {} before the samples", format_duration(seconds)));
+    rows.extend(load.map(|load| ("sustained load", load)));
     rows
 }
 

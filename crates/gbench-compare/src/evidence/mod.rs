@@ -1,5 +1,6 @@
 //! The figures that a rule may decide by, and the reasons to doubt them.
 
+pub(crate) mod health;
 pub(crate) mod history;
 pub(crate) mod quantized;
 pub(crate) mod rounds;

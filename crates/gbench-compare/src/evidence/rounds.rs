@@ -2,12 +2,13 @@
 
 use std::ops::Range;
 
+use gbench_model::HealthSign;
 use gbench_stats as stats;
 
 use super::quantized::{Unit, unresolved};
 use super::samples::{Evidence, ProcessValues};
 use super::scale::{margin_in_logarithms, sign};
-use super::throttling;
+use super::{health, throttling};
 
 /// The rounds that both sides finished, in order.
 #[derive(Clone, Debug)]
@@ -44,17 +45,10 @@ pub struct MeasuredRound {
     /// True if base went first, where the order is recorded.
     pub base_first: Option<bool>,
     pub throttled: [Vec<String>; 2],
+    /// Faults that a GPU had on either side.
+    pub faults: Vec<HealthSign>,
     /// The GPU's clock as it was sampled, in MHz, on base and on head.
     pub clocks: [Option<f64>; 2],
-}
-
-fn turns<'e, 'a>(evidence: &'e Evidence<'a>) -> Vec<[&'e ProcessValues<'a>; 2]> {
-    let mut heads = evidence.head.processes.iter().peekable();
-    let turn = |base: &'e ProcessValues<'a>| {
-        while heads.next_if(|head| head.round < base.round).is_some() {}
-        Some([base, heads.next_if(|head| head.round == base.round)?])
-    };
-    evidence.base.processes.iter().filter_map(turn).collect()
 }
 
 fn place(process: &ProcessValues, positive: bool, scratch: &mut Vec<f64>) -> f64 {
@@ -76,13 +70,14 @@ pub(crate) fn measured_rounds(evidence: &Evidence) -> Vec<MeasuredRound> {
         let place = place(process, positive, &mut scratch);
         if positive { place.exp() } else { place }
     };
-    let turns = turns(evidence).into_iter().enumerate();
+    let turns = evidence.turns().into_iter().enumerate();
     let measured = turns.map(|(at, [base, head])| MeasuredRound {
         round: base.round.unwrap_or(at as u32),
         base: of(base),
         head: of(head),
         base_first: base.slot.zip(head.slot).map(|(base, head)| base < head),
         throttled: [base.reasons.to_vec(), head.reasons.to_vec()],
+        faults: base.faults().chain(head.faults()).collect(),
         clocks: [base.sampled_clock, head.sampled_clock],
     });
     measured.collect()
@@ -111,7 +106,7 @@ impl RoundDifferences {
         let (mut places, mut differences, mut disturbed) = (Vec::new(), Vec::new(), Vec::new());
         let (mut lost_its_scale, mut shared) = (false, 0);
         let mut head_second = Vec::new();
-        for [base, head] in turns(evidence) {
+        for [base, head] in evidence.turns() {
             let [at_base, at_head] = [base, head].map(|process| place(process, positive, scratch));
             if at_base.is_nan() || at_head.is_nan() {
                 // In the screen all were above zero; what a ratio means ends here.
@@ -128,8 +123,10 @@ impl RoundDifferences {
             // behaves differently each time.
             let one_side = base.busy != head.busy
                 || base.throttled != head.throttled
-                || throttling::is_slower_card(base, head);
-            disturbed.push(one_side || throttling::spoils(evidence, base, head));
+                || throttling::is_slower_card(base, head)
+                || health::links_differ(base, head);
+            let spoilt = throttling::spoils(evidence, base, head) || health::spoils(base, head);
+            disturbed.push(one_side || spoilt);
         }
         let first: Vec<f64> = places.iter().take(screen).map(|[base, _]| *base).collect();
         let margin = evidence.limits.margin.unwrap_or(0.0);
@@ -165,7 +162,7 @@ impl RoundDifferences {
     /// The centres of base and head over some of these rounds, in the metric's unit: the change over them is the ratio of
     /// the two. `None` without such rounds.
     pub(crate) fn centres(&self, evidence: &Evidence, rounds: Range<usize>) -> Option<[f64; 2]> {
-        let turns = turns(evidence);
+        let turns = evidence.turns();
         let (turns, places) = (turns.get(rounds.clone())?, self.places.get(rounds)?);
         let of_side = |side: usize| {
             // Exactly what was measured, where all agree: no rounding by logarithm and back.
@@ -194,7 +191,7 @@ impl RoundDifferences {
             RoundScale::Linear { unit, .. } => Unit::Of(unit),
             RoundScale::Absolute { .. } => Unit::Of(1.0),
         };
-        let rounds = turns(evidence).into_iter().take(self.differences.len());
+        let rounds = evidence.turns().into_iter().take(self.differences.len());
         let rounds: Vec<[&[f64]; 2]> = rounds.map(|turn| turn.map(|process| process.samples)).collect();
         self.unresolved = unresolved(&rounds, unit, limit);
         self

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use gbench_model::{
-    Better, CaseId, CaseRecord, Counting, INSTRUCTIONS, Isolation, Metric, ReportedError, SM_CLOCK, Stated,
-    Timing, is_time,
+    Better, CaseId, CaseRecord, Counting, GpuSign, INSTRUCTIONS, Isolation, Metric, PcieLink, ReportedError,
+    SM_CLOCK, Stated, Timing, is_time,
 };
 use gbench_stats as stats;
 
@@ -80,6 +80,10 @@ pub struct ProcessValues<'a> {
     pub busy: bool,
     pub throttled: bool,
     pub reasons: &'a [String],
+    /// Signs that the drivers of its GPUs gave meanwhile.
+    pub health: &'a [GpuSign],
+    /// The PCIe link of its GPU under load.
+    pub link: Option<PcieLink>,
     /// For a time on a GPU: the median clock of its multiprocessors meanwhile, in the unit of its metric.
     pub clock: Option<f64>,
     /// The mean of what was sampled of the GPU's clock meanwhile, in MHz: for pictures, never for a decision.
@@ -101,6 +105,16 @@ pub enum Unusable {
 }
 
 impl<'a> Evidence<'a> {
+    /// The processes of base and head in each round that both finished, in order.
+    pub(super) fn turns<'e>(&'e self) -> Vec<[&'e ProcessValues<'a>; 2]> {
+        let mut heads = self.head.processes.iter().peekable();
+        let turn = |base: &'e ProcessValues<'a>| {
+            while heads.next_if(|head| head.round < base.round).is_some() {}
+            Some([base, heads.next_if(|head| head.round == base.round)?])
+        };
+        self.base.processes.iter().filter_map(turn).collect()
+    }
+
     /// The part of it that comes from processes which screen, or which do not. A side may have none of them.
     pub(crate) fn of_processes(&self, screens: bool) -> Self {
         Self { base: self.base.of_processes(screens), head: self.head.of_processes(screens), ..self.clone() }
@@ -142,6 +156,8 @@ impl<'a> MeasuredSide<'a> {
                 busy: conditions.is_some_and(|conditions| conditions.busy),
                 throttled: conditions.is_some_and(|conditions| !conditions.throttled.is_empty()),
                 reasons: conditions.map_or(&[], |conditions| &conditions.throttled),
+                health: conditions.map_or(&[], |conditions| &conditions.health),
+                link: conditions.and_then(|conditions| conditions.telemetry.as_deref()?.gpu()?.link),
                 clock: clocks.and_then(|clocks| clock_of(clocks, entry.process, scratch)),
                 sampled_clock: conditions
                     .and_then(|conditions| Some(conditions.telemetry.as_deref()?.gpu()?.sm_clock?.mean)),

@@ -35,7 +35,7 @@ fn by_hardware(reasons: &[String]) -> Option<&String> {
 }
 
 /// Why a process of a case shows nothing: the card itself held its clocks down, and the suite does not call that usual.
-pub fn slowed_by_hardware<'r>(case: &CaseRecord, process: &'r ProcessRecord) -> Option<&'r str> {
+pub(super) fn slowed_by_hardware<'r>(case: &CaseRecord, process: &'r ProcessRecord) -> Option<&'r str> {
     let reasons = process.conditions.as_ref().map(|conditions| conditions.throttled.as_slice());
     by_hardware(reasons.filter(|_| !is_usual(case))?).map(String::as_str)
 }
@@ -68,9 +68,7 @@ pub(crate) fn spoils(evidence: &Evidence, base: &ProcessValues, head: &ProcessVa
 /// Why the rounds of a row do not show what they seem to, where hardware slowed both sides down, and what to do. `shown`:
 /// what they seem to show; `rounds`: how many there are.
 pub(crate) fn doubt_of_rounds(evidence: &Evidence, shown: Verdict, rounds: u32) -> Option<(Reason, Advice)> {
-    let head = |base: &ProcessValues| evidence.head.processes.iter().find(|head| head.round == base.round);
-    let both = evidence.base.processes.iter().filter_map(|base| Some((base, head(base)?)));
-    let slowed = both.filter(|(base, head)| spoils(evidence, base, head)).count() as u32;
+    let slowed = evidence.turns().iter().filter(|[base, head]| spoils(evidence, base, head)).count() as u32;
     let reason = Reason::HardwareSlowdownInRounds { slowed, rounds, shown };
     (slowed > 0).then_some((reason, Advice::CoolTheCard {}))
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::identity::cases::PairedCase;
 use crate::verdict::document::{Row, RowTelemetry, SideTelemetry, TelemetryRemark};
 use crate::verdict::outcome::Verdict;
-use gbench_model::{CaseId, CaseRecord, GpuTelemetry, Side, Telemetry};
+use gbench_model::{CaseId, CaseRecord, GpuTelemetry, PcieLink, Side, Telemetry};
 use gbench_stats as stats;
 
 /// A share by which one side's clock is lower before it is worth a word; boost clocks move by less from process to
@@ -43,7 +43,11 @@ fn of_case(base: &CaseRecord, head: &CaseRecord) -> Option<RowTelemetry> {
     }
     let [base, head] = sampled.each_ref().map(Sampled::summary);
     let remarks = [clock(&base, &head), power_cap(&base, &head)].into_iter().flatten();
-    let remarks = remarks.chain(others(&sampled)).chain(restless(&sampled)).chain(gaps(&base, &head));
+    let remarks = remarks
+        .chain(others(&sampled))
+        .chain(restless(&sampled))
+        .chain(narrow_link(&sampled))
+        .chain(gaps(&base, &head));
     Some(RowTelemetry { remarks: remarks.collect(), base, head })
 }
 
@@ -134,6 +138,16 @@ fn restless(sides: &[Sampled; 2]) -> Option<TelemetryRemark> {
     };
     let [base, head] = sides.each_ref().map(count);
     (base + head > 0).then_some(TelemetryRemark::NotCalm { base, head })
+}
+
+fn narrow_link(sides: &[Sampled; 2]) -> Option<TelemetryRemark> {
+    let of_side = |side: &Sampled| -> Vec<PcieLink> {
+        let links = side.windows.iter().filter_map(|(_, gpu)| gpu.as_ref()?.link);
+        links.filter(PcieLink::is_narrow).collect()
+    };
+    let [base, head] = sides.each_ref().map(of_side);
+    let link = base.iter().chain(&head).min_by_key(|link| (link.width, link.generation))?;
+    Some(TelemetryRemark::NarrowLink { link: *link, base: base.len() as u32, head: head.len() as u32 })
 }
 
 fn gaps(base: &SideTelemetry, head: &SideTelemetry) -> Option<TelemetryRemark> {

@@ -254,6 +254,7 @@ fn of_both(baseline: &ProcessRecord, optimized: &ProcessRecord, index: u32) -> P
             throttled.push(reason.clone());
         }
     }
+    let health = met.into_iter().flatten().flat_map(|conditions| conditions.health.iter().copied()).collect();
     let busy = met.into_iter().flatten().any(|conditions| conditions.busy);
     let looked_at = met.iter().any(Option::is_some);
     ProcessRecord {
@@ -263,7 +264,7 @@ fn of_both(baseline: &ProcessRecord, optimized: &ProcessRecord, index: u32) -> P
         shared: optimized.shared,
         lockstep: optimized.lockstep,
         gpus: optimized.gpus.clone(),
-        conditions: looked_at.then(|| Conditions { busy, throttled, ..Conditions::default() }),
+        conditions: looked_at.then(|| Conditions { busy, throttled, health, ..Conditions::default() }),
         ..ProcessRecord::default()
     }
 }

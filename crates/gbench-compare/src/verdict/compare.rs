@@ -16,7 +16,7 @@ use super::rows::prepare;
 use super::warnings::{of_comparison, of_side, of_units};
 use crate::evidence::history::History;
 use crate::evidence::stored_runs::one_session;
-use crate::evidence::throttling;
+use crate::evidence::{health, throttling};
 use crate::identity::cases::{PairedCase, pair};
 use crate::identity::machines::{differences, on_two_hosts};
 use crate::identity::units::in_units_of_head;
@@ -167,6 +167,7 @@ pub fn compare_by(
                 flag_the_impossible(&mut decision);
             }
             if !rule.over_rounds() {
+                health::doubt_apart(evidence, &mut decision);
                 throttling::doubt_apart(evidence, &mut decision);
             }
             tested += u32::from(decision.tested);
@@ -209,6 +210,7 @@ pub fn compare_by(
         }
     }
     warnings.extend(throttling::warning(base.record, head.record));
+    warnings.extend(health::warning(base.record, head.record));
     if !rule.over_rounds() {
         warnings.extend(busy_machine(base.record, head.record));
     }

@@ -16,7 +16,7 @@ use crate::wording::reason::Reason;
 use crate::wording::warning::Warning;
 use gbench_model::{
     Better, CaseId, CommonSuite, ForeignProcess, Interleaving, MovedFigure, NoReference, NothingMeasured,
-    Outcome, Profile, RunId, RunRecord, SandboxState, SequentialRuleName, Side,
+    Outcome, PcieLink, Profile, RunId, RunRecord, SandboxState, SequentialRuleName, Side,
 };
 
 pub const SCHEMA_VERDICT: &str = "gbench-ci/verdict/v2";
@@ -346,6 +346,8 @@ pub enum TelemetryRemark {
     OtherProcess { gpu: u32, process: ForeignProcess, base: u32, head: u32 },
     /// The GPU was not idle before the process.
     NotCalm { base: u32, head: u32 },
+    /// The PCIe link had less than the most of card and slot, this at the least.
+    NarrowLink { link: PcieLink, base: u32, head: u32 },
     /// The GPU did not answer.
     Gaps { base: u32, head: u32 },
 }

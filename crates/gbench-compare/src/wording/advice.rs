@@ -91,6 +91,16 @@ pub enum Advice {
          is its usual state, say `usual_slowdown = true` in the base's suite file"
     )]
     CoolTheCard {},
+    /// Look at the card, which had a fault.
+    #[display(
+        "look at the card (`gbench-ci doctor`, `nvidia-smi -q`): reset it, or measure on another one, then compare again"
+    )]
+    LookAtTheCard {},
+    /// Look at the card's PCIe link.
+    #[display(
+        "look at the card's PCIe link (`gbench-ci doctor`, `nvidia-smi -q -d PCIE`), then compare again"
+    )]
+    LookAtTheLink {},
     /// Look for what a process leaves to the next one of its side.
     #[display("look for what one process leaves to the next of its side: caches, servers, files")]
     LookForSharedState {},

@@ -9,7 +9,7 @@ use serde_with::skip_serializing_none;
 use super::parts::{correlated, factor};
 use crate::verdict::outcome::Verdict;
 use gbench_model::text::{count, listed, percent, signed_percent};
-use gbench_model::{Better, Side, Thermal, format_duration};
+use gbench_model::{Better, HealthSign, Side, Thermal, format_duration};
 
 /// One reason, with the figures that its text names. Shares are relative: 0.05 is 5 %. `docs/reasons.md` lists all.
 #[skip_serializing_none]
@@ -198,6 +198,25 @@ pub enum Reason {
         processes_of(*processes)
     )]
     HardwareSlowdown { processes: u32, shown: Verdict },
+    /// The verdict rests on rounds in which a GPU had a fault.
+    #[display(
+        "a GPU had a fault ({}) in {sick} of {}, and the others alone do not show it to be {shown}",
+        faults_of(faults), rounds_of(*rounds)
+    )]
+    SickCardInRounds { sick: u32, rounds: u32, faults: Vec<HealthSign>, shown: Verdict },
+    /// A GPU had a fault in processes of two records.
+    #[display(
+        "a GPU had a fault ({}) in {} of it, which therefore do not show it to be {shown}",
+        faults_of(faults), processes_of(*processes)
+    )]
+    SickCard { processes: u32, faults: Vec<HealthSign>, shown: Verdict },
+    /// The verdict rests on rounds in which the PCIe link of the GPU was not the same on both sides.
+    #[display(
+        "the GPU's PCIe link was not the same on both sides in {apart} of {}, and the others alone do not \
+         show it to be {shown}",
+        rounds_of(*rounds)
+    )]
+    LinksDifferInRounds { apart: u32, rounds: u32, shown: Verdict },
     /// Differences of successive rounds are correlated, so that they are not independent evidence.
     #[display("{}", correlated(*correlation, *error))]
     SerialCorrelation { correlation: f64, error: f64 },
@@ -514,6 +533,10 @@ fn of_its_own(rounds: Option<u32>) -> String {
 
 fn processes_of(processes: u32) -> String {
     count(processes as usize, "process")
+}
+
+fn faults_of(faults: &[HealthSign]) -> String {
+    faults.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
 fn do_not_tell(rounds: u32) -> String {

@@ -29,6 +29,9 @@ impl RowTelemetry {
             TelemetryRemark::NotCalm { base, head } => {
                 format!("the GPU was not idle before the process began {}", both(*base, *head))
             }
+            TelemetryRemark::NarrowLink { link, base, head } => {
+                format!("the GPU's PCIe link was {link} {}", both(*base, *head))
+            }
             TelemetryRemark::Gaps { base, head } => {
                 format!("a GPU did not answer when it was sampled {}", both(*base, *head))
             }

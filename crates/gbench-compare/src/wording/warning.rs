@@ -98,6 +98,9 @@ pub enum Warning {
         held_down(reasons, *base_processes, *head_processes)
     )]
     ClocksHeldDown { reasons: Vec<HeldDown>, base_processes: u32, head_processes: u32 },
+    /// The drivers of GPUs counted errors, or reported them.
+    #[display("the health of a GPU while processes ran: {}", held_down(signs, *base_processes, *head_processes))]
+    GpuHealth { signs: Vec<HeldDown>, base_processes: u32, head_processes: u32 },
     /// Other programs kept the machine busy while cases of records were measured.
     #[display(
         "other programs left less than one core to {base} of base and {head} of head while they were measured: measure that \
@@ -137,12 +140,12 @@ pub enum Warning {
     Uncoded {},
 }
 
-/// Why clocks were held down, and in how many processes of each side.
+/// Something that a GPU met, and the number of processes of each side that met it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct HeldDown {
-    /// As NVML names it.
+    /// Why its clocks were held down, as NVML names it, or a sign of its health.
     pub reason: String,
     pub base: u32,
     pub head: u32,

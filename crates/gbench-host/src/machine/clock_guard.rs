@@ -1,4 +1,4 @@
-//! The process that gives locked clocks back if the gate no longer can.
+//! The process that gives locked clocks and power limits back if the gate no longer can.
 //!
 //! ```text
 //! gate --socket--> guard (own session, no child of the gate's)
@@ -25,8 +25,8 @@ use nix::sys::prctl;
 use nix::sys::signal::{SigSet, Signal};
 use serde::{Deserialize, Serialize};
 
-use super::nvml::ClockSetter;
-use gbench_model::{ClockDomain, looks_secret};
+use super::nvml::{ClockSetter, HeldSetting};
+use gbench_model::looks_secret;
 
 pub const CLOCKS_ARGUMENT: &str = "__clocks";
 const STAYS: &str = "stays";
@@ -44,19 +44,19 @@ const TRIES: Duration = Duration::from_secs(4);
 /// work to do at that moment.
 const HUNTED_BY: &str = "RUNNER_TRACKING_ID";
 
-/// The clocks that may be locked, in locking order.
+/// The clocks that may be locked and the power limits that may be set, by the UUID of the GPU and in that order.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct ClockPlan {
-    pub clocks: Vec<(String, ClockDomain)>,
+    pub settings: Vec<(String, HeldSetting)>,
 }
 
 impl ClockPlan {
-    pub(super) fn give_back(&self, setter: &ClockSetter) -> Vec<(String, ClockDomain, String)> {
-        let refused = |(uuid, domain): &(String, ClockDomain)| {
-            let refusal = setter.unlock(uuid, *domain).err()?;
-            Some((uuid.clone(), *domain, refusal.why))
+    pub(super) fn give_back(&self, setter: &ClockSetter) -> Vec<(String, HeldSetting, String)> {
+        let refused = |(uuid, setting): &(String, HeldSetting)| {
+            let refusal = setter.give_back(uuid, *setting).err()?;
+            Some((uuid.clone(), *setting, refusal.why))
         };
-        self.clocks.iter().rev().filter_map(refused).collect()
+        self.settings.iter().rev().filter_map(refused).collect()
     }
 }
 

@@ -1,4 +1,5 @@
-//! Locks clocks for a measurement: read the state, start the guard, lock, read back. At the end the same in reverse.
+//! Locks clocks and sets power limits for a measurement: read the state, start the guard, lock, read back. At the end the
+//! same in reverse.
 //!
 //! A card whose clocks another program has locked is left as it is: NVML does not report the range of a lock, so the
 //! lock could not be restored. A foreign lock that leaves no trace (an idle card, locked at its highest clock) goes
@@ -10,22 +11,25 @@
 use std::path::Path;
 
 use super::clock_guard::{ClockGuard, ClockPlan};
-use super::nvml::{ClockRefusal, ClockSetter};
+use super::nvml::{ClockRefusal, ClockSetter, HeldSetting};
 use gbench_model::{
-    ClockChoice, ClockControl, ClockDomain, ClockOutcome, ControlledClock, ControlledGpu, Probe,
+    ClockChoice, ClockControl, ClockDomain, ClockOutcome, ControlledClock, ControlledGpu, ControlledPower,
+    Probe,
 };
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ClockRequest {
     pub sm: ClockChoice,
     pub memory: ClockChoice,
+    /// Watts; `None` leaves the power limit alone.
+    pub power_limit: Option<f64>,
     /// The devices that processes may see, each as in `CUDA_VISIBLE_DEVICES`; an empty text means every GPU.
     pub visible: Vec<String>,
 }
 
 impl ClockRequest {
     pub fn is_off(&self) -> bool {
-        self.sm.is_off() && self.memory.is_off()
+        self.sm.is_off() && self.memory.is_off() && self.power_limit.is_none()
     }
 
     fn choices(&self) -> [(ClockDomain, ClockChoice); 2] {
@@ -56,8 +60,8 @@ pub struct ClockLock {
 pub struct ClocksGivenBack {
     /// Something ended the guard before the gate did.
     pub guard_was_gone: bool,
-    /// UUID, clock and reason for each clock that is still locked.
-    pub refused: Vec<(String, ClockDomain, String)>,
+    /// UUID, setting and reason for each that is not given back.
+    pub refused: Vec<(String, HeldSetting, String)>,
     /// UUID, clock and MHz read afterwards. NVML offers no better check.
     pub reads: Vec<(String, ClockDomain, u32)>,
 }
@@ -68,23 +72,27 @@ impl ClockLock {
     /// nothing was locked.
     pub fn take(binary: &Path, request: &ClockRequest) -> (ClockControl, Option<Self>) {
         let choices = [request.sm, request.memory];
-        let untried = |why: String| (ClockControl::untried(choices, why), None);
+        let untried = |why: String| (ClockControl::untried(choices, request.power_limit, why), None);
         let setter = match ClockSetter::open() {
             Ok(setter) => setter,
             Err(why) => return untried(why),
         };
         let cards = setter.cards().into_iter().filter(|(index, uuid, _)| request.means(*index, uuid));
         let mut gpus: Vec<ControlledGpu> = cards
-            .map(|(index, uuid, before)| ControlledGpu { index, uuid, before, sm: None, memory: None })
+            .map(|(index, uuid, before)| {
+                let power_limit = request.power_limit.map(|watts| planned(&setter, &uuid, watts));
+                ControlledGpu { index, uuid, before, sm: None, memory: None, power_limit }
+            })
             .collect();
         if gpus.is_empty() {
             return untried("no GPU that the benchmarks may see can be asked".into());
         }
         let asked = || request.choices().into_iter().filter(|(_, choice)| !choice.is_off());
         let free = gpus.iter().filter(|gpu| gpu.before.held != Probe::Known(true));
-        let clocks = free.flat_map(|gpu| asked().map(|(domain, _)| (gpu.uuid.clone(), domain))).collect();
-        let plan = ClockPlan { clocks };
-        let guard = if plan.clocks.is_empty() {
+        let clock = |gpu: &ControlledGpu, domain| (gpu.uuid.clone(), HeldSetting::Clock(domain));
+        let clocks = free.flat_map(|gpu| asked().map(|(domain, _)| clock(gpu, domain)));
+        let plan = ClockPlan { settings: clocks.chain(limits(&gpus)).collect() };
+        let guard = if plan.settings.is_empty() {
             None
         } else {
             match ClockGuard::start(binary, &plan) {
@@ -104,14 +112,21 @@ impl ClockLock {
                     ClockDomain::Memory => gpu.memory = Some(clock),
                 }
             }
+            if let (Some(limit), Some(watts)) = (&mut gpu.power_limit, request.power_limit) {
+                set_limit(&setter, &gpu.uuid, limit, watts);
+            }
         }
-        let locked = |(uuid, domain): &(String, ClockDomain)| {
-            gpus.iter().any(|gpu| gpu.uuid == *uuid && gpu.is_locked(*domain))
+        let locked = |(uuid, setting): &(String, HeldSetting)| {
+            gpus.iter().filter(|gpu| gpu.uuid == *uuid).any(|gpu| match setting {
+                HeldSetting::Clock(domain) => gpu.is_locked(*domain),
+                HeldSetting::Power { .. } => is_to_be_set(gpu),
+            })
         };
-        let plan = ClockPlan { clocks: plan.clocks.into_iter().filter(|clock| locked(clock)).collect() };
-        let control = ClockControl::new(choices, gpus);
+        let plan =
+            ClockPlan { settings: plan.settings.into_iter().filter(|setting| locked(setting)).collect() };
+        let control = ClockControl::new(choices, request.power_limit, gpus);
         let lock = match guard {
-            Some(guard) if !plan.clocks.is_empty() => Some(Self { setter, guard, plan }),
+            Some(guard) if !plan.settings.is_empty() => Some(Self { setter, guard, plan }),
             Some(guard) => {
                 guard.dismiss();
                 None
@@ -135,11 +150,12 @@ impl ClockLock {
         } else {
             refused
         };
-        let reads = |(uuid, domain): (String, ClockDomain)| {
+        let reads = |(uuid, setting): (String, HeldSetting)| {
+            let HeldSetting::Clock(domain) = setting else { return None };
             let mhz = setter.reads(&uuid, domain)?;
             Some((uuid, domain, mhz))
         };
-        let reads = plan.clocks.into_iter().filter_map(reads).collect();
+        let reads = plan.settings.into_iter().filter_map(reads).collect();
         ClocksGivenBack { guard_was_gone, refused, reads }
     }
 }
@@ -154,6 +170,45 @@ fn left() -> ControlledClock {
             "another program has already locked this GPU's clocks, so they are left as they are".into(),
         ),
     }
+}
+
+/// A limit that the card takes, to be set, or why it is not.
+fn planned(setter: &ClockSetter, uuid: &str, watts: f64) -> ControlledPower {
+    match setter.power_limit(uuid, watts) {
+        Ok(before) => {
+            ControlledPower { outcome: ClockOutcome::Locked, before: Some(before), reads: None, why: None }
+        }
+        Err(ClockRefusal { outcome, why }) => {
+            ControlledPower { outcome, before: None, reads: None, why: Some(why) }
+        }
+    }
+}
+
+fn is_to_be_set(gpu: &ControlledGpu) -> bool {
+    gpu.power_limit.as_ref().is_some_and(|limit| limit.outcome == ClockOutcome::Locked)
+}
+
+/// The limits to be set, with what they are restored to.
+fn limits(gpus: &[ControlledGpu]) -> impl Iterator<Item = (String, HeldSetting)> {
+    gpus.iter().filter(|gpu| is_to_be_set(gpu)).filter_map(|gpu| {
+        let before = milliwatts(gpu.power_limit.as_ref()?.before?);
+        Some((gpu.uuid.clone(), HeldSetting::Power { before }))
+    })
+}
+
+fn set_limit(setter: &ClockSetter, uuid: &str, limit: &mut ControlledPower, watts: f64) {
+    if limit.outcome != ClockOutcome::Locked {
+        return;
+    }
+    match setter.set_power_limit(uuid, milliwatts(watts)) {
+        Ok(reads) => limit.reads = reads,
+        Err(ClockRefusal { outcome, why }) => (limit.outcome, limit.why) = (outcome, Some(why)),
+    }
+}
+
+/// Whole milliwatts, as the driver counts them.
+fn milliwatts(watts: f64) -> u32 {
+    (watts * 1000.0).round() as u32
 }
 
 fn lock(setter: &ClockSetter, uuid: &str, domain: ClockDomain, choice: ClockChoice) -> ControlledClock {

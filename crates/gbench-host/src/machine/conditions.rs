@@ -12,10 +12,10 @@ use std::time::{Duration, Instant};
 use nix::sched::CpuSet;
 
 use super::host::{Root, affinity};
-use super::nvml::{self, ClocksNow};
+use super::nvml::{self, CardHealth, ClocksNow};
 use super::telemetry::{CalmCheck, MachineSampler};
 use gbench_model::{
-    Conditions, EndedProcess, GpuPlace, Telemetry, Unrest, add_violations, confirms_slowdown,
+    Conditions, EndedProcess, GpuPlace, GpuSign, Telemetry, Unrest, add_violations, confirms_slowdown,
 };
 
 /// Ticks of `/proc/stat` per second: USER_HZ, 100 on every supported architecture.
@@ -64,7 +64,7 @@ impl HostConditions {
     /// Conditions of this machine. Opens the driver's library if there is one, and keeps it open. `gpus`: those that matter;
     /// `None`: all.
     pub fn here(gpus: Option<Vec<GpuPlace>>) -> Self {
-        let look = || nvml::clocks(&uuids(gpus.as_deref())).map(|look| Box::new(look) as GpuLook);
+        let look = || nvml::clocks_and_health(&uuids(gpus.as_deref())).map(|look| Box::new(look) as GpuLook);
         let gpu = if is_empty(gpus.as_deref()) { None } else { look() };
         Self { gpu, looks: true, ..Self::without_looks(gpus) }
     }
@@ -145,6 +145,7 @@ impl HostConditions {
             other_cpu: other,
             busy: other.is_some_and(|other| other > cores as f64 - MIN_LEFT),
             throttled: throttled(before.gpu.as_ref(), gpu_after.as_ref(), wall),
+            health: health(before.gpu.as_ref(), gpu_after.as_ref()),
             sm_clock_mhz: telemetry.as_deref().and_then(sm_clock),
             telemetry,
             waited: None,
@@ -235,6 +236,15 @@ fn throttled(before: Option<&ClocksNow>, after: Option<&ClocksNow>, wall: f64) -
         add_violations(&mut reasons, grew);
     }
     reasons
+}
+
+/// The signs of each GPU that answered both looks.
+fn health(before: Option<&ClocksNow>, after: Option<&ClocksNow>) -> Vec<GpuSign> {
+    let met = |now: &CardHealth| {
+        let before = before?.health.iter().find(|before| before.gpu == now.gpu)?;
+        Some(now.since(before))
+    };
+    after.into_iter().flat_map(|after| &after.health).filter_map(met).flatten().collect()
 }
 
 #[cfg(test)]

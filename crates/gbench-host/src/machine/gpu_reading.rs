@@ -31,6 +31,8 @@ pub struct GpuState {
     pub reasons: Vec<String>,
     pub pcie_generation: Option<u32>,
     pub pcie_width: Option<u32>,
+    /// The most that card and slot have.
+    pub pcie_max: [Option<u32>; 2],
     pub processes: Vec<GpuUser>,
 }
 

@@ -33,7 +33,7 @@ pub use clock_lock::{ClockLock, ClockRequest, ClocksGivenBack};
 pub use conditions::HostConditions;
 pub use diff::{ManifestChange, diff, flat};
 pub use git::{git as git_facts, ignored_by_git, open_repository};
-pub use nvml::{ClocksNow, clocks};
+pub use nvml::{ClocksNow, HeldSetting, clocks};
 pub use readings::{LockReading, Readings, TempFolder, TimingNoise, readings};
 pub use telemetry::{MachineSampler, Timeline};
 

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 
 use super::host::{Root, cpu_quota};
+use super::nvml::StandingHealth;
 use super::{locks, nvml, tools};
 use gbench_model::line::env::LOCKS;
 use gbench_model::{CounterState, Probe};
@@ -45,6 +46,8 @@ pub struct Readings {
     pub cuda_compiler_next: Option<String>,
     /// The gate can lock the clocks of GPUs; absent: why not.
     pub clock_control: Probe<bool>,
+    /// One for each GPU that answers.
+    pub(super) gpu_health: Vec<StandingHealth>,
     pub measuring_lock: LockReading,
     pub noise: TimingNoise,
 }
@@ -110,6 +113,7 @@ pub fn readings(
         cuda_compiler,
         cuda_compiler_next,
         clock_control: clock_control(),
+        gpu_health: nvml::standing_health(),
         measuring_lock: measuring_lock(),
         noise: noise(Duration::from_millis(400)),
     }

@@ -17,6 +17,8 @@ pub(super) struct KernelWork {
     pub dtype: Option<DType>,
     /// The cache contained none of the data at the beginning.
     pub cold: bool,
+    /// Seconds for which the card is loaded before the samples; `None`: it is measured in bursts.
+    pub sustained: Option<f64>,
     /// Bytes of the written buffers, some of which may remain in the cache.
     pub written: f64,
 }
@@ -177,7 +179,7 @@ mod tests {
     fn of_a_card_that_is_not_known_nothing_is_said() {
         let facts = Facts { capability: (13, 0), sm_clock: 0.0, memory_bandwidth: 0.0, ..card() };
         let (bytes, flops, dtype) = (Some(1e12), Some(1e12), Some(DType::F16));
-        let work = KernelWork { items: None, bytes, flops, dtype, cold: true, written: 0.0 };
+        let work = KernelWork { bytes, flops, dtype, cold: true, ..KernelWork::default() };
         assert_eq!(floor(&facts, &work), None);
         assert_eq!(floor(&card(), &KernelWork { dtype: Some(DType::I32), bytes: None, ..work }), None);
     }

@@ -219,6 +219,10 @@ impl Loaded {
             let reason = "the driver does not tell the size of the L2 cache: set flush_l2 = false";
             return Err(MicroError::Skip(reason.into()));
         }
+        if let (Some(_), true) = (work.sustained, request.cold) {
+            let reason = "a sustained case loads the card before its samples, which a cold start excludes: leave one of the two out";
+            return Err(MicroError::Skip(reason.into()));
+        }
         let mut sampler = Sampler::new(gpu, &Support::load(gpu)?, work.cold)?;
         // Checked before the host creates the inputs, which would run out of memory first.
         let (bytes, free) = (self.bytes(|_| true), gpu.free_memory()?);
@@ -239,6 +243,7 @@ impl Loaded {
         }
         channel.stage(Stage::Warmup)?;
         let mut calls = sampler.calls_per_sample(request, |_| launch(&sets[0]))?;
+        sampler.sustained = work.sustained;
         if work.cold {
             // Each call of a sample uses buffers that nothing has touched since the cache was overwritten. If memory is short,
             // a sample has fewer calls rather than warm ones.

@@ -61,6 +61,7 @@ pub(super) fn measure(
     (sampler, calls): (&mut Sampler, u32),
     mut call: impl FnMut(u32) -> Result<(), CudaError>,
 ) -> Result<f64, MicroError> {
+    sampler.load(calls, &mut call)?;
     let (settled, warm) = warm_up(request, sampler, calls, &mut call)?;
     channel.stage(Stage::Measure)?;
     let mut state = || look.as_mut().and_then(|look| look());
@@ -83,6 +84,7 @@ pub(super) fn measure(
             thread::sleep(Duration::from_secs_f64(REST * f64::from(attempts)));
             attempts += 1;
             attempt = attempt.again();
+            sampler.load(calls, &mut call)?;
         }
     };
     for sample in &attempt.samples {

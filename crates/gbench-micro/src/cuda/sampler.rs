@@ -27,6 +27,9 @@ const HOLDS: u32 = 3;
 const MAX_CALLS: u32 = 256;
 /// Nanoseconds after which the device unblocks itself, whatever the host does.
 const HOLD_LIMIT: u64 = 200_000_000;
+/// Seconds of calls before each sample under a sustained load, in which the host queues the sample. The gap between two samples
+/// is a small share of it.
+const LEAD: f64 = 0.02;
 /// Words of the shared memory: the device may continue, and it unblocked itself.
 const GO: usize = 0;
 const WENT_ON: usize = 1;
@@ -59,6 +62,10 @@ pub(super) struct Sampler {
     flush: Option<Flush>,
     /// The device is blocked during queueing; disabled once it unblocked itself.
     pub holds: bool,
+    /// Seconds for which the card is loaded before samples; `None`: samples are bursts.
+    pub sustained: Option<f64>,
+    /// Calls before each sample, once the card is loaded.
+    lead: u32,
 }
 
 /// Overwrites the cache, and then fills it with lines of another buffer, which are only read: lines that were written would
@@ -110,6 +117,8 @@ impl Sampler {
             end: gpu.event()?,
             flush,
             holds: true,
+            sustained: None,
+            lead: 0,
         })
     }
 
@@ -152,7 +161,7 @@ impl Sampler {
             self.gpu.launch(&self.hold, &ONE, &parameters)?;
         }
         // The device is always unblocked, even after an error.
-        let queued = self.queue_stamped(calls, call);
+        let queued = self.queue_lead(call).and_then(|()| self.queue_stamped(calls, call));
         self.words.set(GO, 1);
         let waited = self.gpu.wait();
         queued?;
@@ -163,6 +172,11 @@ impl Sampler {
         let seconds = self.gpu.seconds_between(&self.begin, &self.end)? / f64::from(calls);
         let [first, last] = [read_stamp(&self.stamps[0])?, read_stamp(&self.stamps[1])?];
         Ok(Some(TimedSample { seconds, clock: clock(first, last), ended: last[1] }))
+    }
+
+    /// Keeps the card at work while the sample is queued.
+    fn queue_lead(&self, call: &mut impl FnMut(u32) -> Result<()>) -> Result<()> {
+        (0..self.lead).try_for_each(call)
     }
 
     /// With the clock on either side: neither the flush nor the wait is in it.
@@ -184,9 +198,25 @@ impl Sampler {
         self.gpu.launch(&self.stamp, &self.stamp_launch, &Parameters::default().buffer(stamp))
     }
 
-    /// Brings back into a hot cache what another process has evicted.
+    /// Loads the card for the seconds of a sustained case. From then on it also works before each sample, instead of being
+    /// blocked. Does nothing for other cases.
+    pub(super) fn load(&mut self, calls: u32, mut call: impl FnMut(u32) -> Result<()>) -> Result<()> {
+        let Some(seconds) = self.sustained else { return Ok(()) };
+        self.holds = false;
+        self.lead = calls;
+        let (begun, mut done) = (Instant::now(), 0);
+        while begun.elapsed().as_secs_f64() < seconds {
+            done += self.back_to_back(self.lead, &mut call)?;
+            self.lead = calls_within(LEAD, begun.elapsed().as_secs_f64() / f64::from(done));
+        }
+        Ok(())
+    }
+
+    /// Brings back into a hot cache what another process has evicted, or loads the card again.
     pub(super) fn warm_again(&mut self, calls: u32, call: impl FnMut(u32) -> Result<()>) -> Result<()> {
-        if self.flush.is_none() {
+        if self.sustained.is_some() {
+            self.load(calls, call)?;
+        } else if self.flush.is_none() {
             self.back_to_back(calls, call)?;
         }
         Ok(())
@@ -259,7 +289,12 @@ fn read_stamp(stamp: &Buffer) -> Result<[u64; STAMP_WORDS]> {
 }
 
 fn calls_for(seconds: f64) -> u32 {
-    let calls = (MIN_SECONDS / seconds.max(MIN_SECONDS / f64::from(MAX_CALLS))).ceil();
+    calls_within(MIN_SECONDS, seconds)
+}
+
+/// The calls of so many seconds each that fill a span, as far as they fit into the queue.
+fn calls_within(span: f64, seconds: f64) -> u32 {
+    let calls = (span / seconds.max(span / f64::from(MAX_CALLS))).ceil();
     (calls as u32).clamp(1, MAX_CALLS)
 }
 

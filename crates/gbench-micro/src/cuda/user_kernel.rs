@@ -67,6 +67,7 @@ fn run(request: &Request, channel: &mut Channel, look: OpenLook) -> Result<(), M
             bytes: call.bytes,
             flops: call.flops,
             cold: call.flush_l2,
+            sustained: call.sustained,
             ..KernelWork::default()
         },
     };

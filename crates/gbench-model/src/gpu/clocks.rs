@@ -97,6 +97,8 @@ pub struct ClockControl {
     /// As it was asked for: `base`, `max`, `1410`, `1200-1410`. Absent: not asked for.
     pub sm: Option<String>,
     pub memory: Option<String>,
+    /// Watts, as asked for.
+    pub power_limit: Option<f64>,
     /// Why nothing could be tried.
     pub why: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -128,6 +130,7 @@ pub struct ControlledGpu {
     pub before: ClocksBefore,
     pub sm: Option<ControlledClock>,
     pub memory: Option<ControlledClock>,
+    pub power_limit: Option<ControlledPower>,
 }
 
 /// A GPU's clocks before the first one was locked. Clocks in MHz.
@@ -160,6 +163,22 @@ pub struct ControlledClock {
     pub why: Option<String>,
 }
 
+/// The outcome of setting a power limit, in watts.
+#[skip_serializing_none]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct ControlledPower {
+    /// `locked`: the limit is set.
+    pub outcome: ClockOutcome,
+    /// The limit before, which is restored at the end.
+    pub before: Option<f64>,
+    /// The enforced limit right afterwards.
+    pub reads: Option<f64>,
+    /// Why it is not set.
+    pub why: Option<String>,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -183,16 +202,26 @@ impl ControlledGpu {
     pub fn is_locked(&self, domain: ClockDomain) -> bool {
         self.clocks().any(|(other, clock)| other == domain && clock.outcome == ClockOutcome::Locked)
     }
+
+    /// The limit that was set and is enforced, in watts; `None`: none was set.
+    pub fn set_limit(&self) -> Option<f64> {
+        self.power_limit.as_ref().filter(|limit| limit.outcome == ClockOutcome::Locked)?.reads
+    }
+
+    fn outcomes(&self) -> impl Iterator<Item = ClockOutcome> {
+        let clocks = self.clocks().map(|(_, clock)| clock.outcome);
+        clocks.chain(self.power_limit.iter().map(|limit| limit.outcome))
+    }
 }
 
 impl ClockControl {
     /// The outcome if no lock could be attempted.
-    pub fn untried([sm, memory]: [ClockChoice; 2], why: String) -> Self {
-        Self { why: Some(why), ..Self::new([sm, memory], Vec::new()) }
+    pub fn untried(choices: [ClockChoice; 2], power_limit: Option<f64>, why: String) -> Self {
+        Self { why: Some(why), ..Self::new(choices, power_limit, Vec::new()) }
     }
 
-    pub fn new(choices: [ClockChoice; 2], gpus: Vec<ControlledGpu>) -> Self {
-        let outcomes = || gpus.iter().flat_map(ControlledGpu::clocks).map(|(_, clock)| clock.outcome);
+    pub fn new(choices: [ClockChoice; 2], power_limit: Option<f64>, gpus: Vec<ControlledGpu>) -> Self {
+        let outcomes = || gpus.iter().flat_map(ControlledGpu::outcomes);
         let is_locked = |outcome| outcome == ClockOutcome::Locked;
         let state = match (outcomes().any(is_locked), outcomes().all(is_locked)) {
             (true, true) => ClocksState::Locked,
@@ -200,7 +229,7 @@ impl ClockControl {
             (false, _) => ClocksState::Unlocked,
         };
         let [sm, memory] = choices.map(|choice| (!choice.is_off()).then(|| choice.to_string()));
-        Self { state, sm, memory, why: None, gpus }
+        Self { state, sm, memory, power_limit, why: None, gpus }
     }
 
     /// One line for reports: `clocks: locked: GPU 0 sm 1410 MHz (reads 1410 MHz)`.
@@ -230,8 +259,14 @@ impl ClockControl {
                 (None, None) => format!("{name} {asked} (does not read back)"),
             }
         };
+        let limit = |limit: &ControlledPower| match (&limit.why, limit.reads, limit.before) {
+            (Some(why), _, _) => format!("power limit not set ({why})"),
+            (None, Some(reads), Some(before)) => format!("power limit {reads} W (before {before} W)"),
+            (None, _, _) => "power limit set (does not read back)".into(),
+        };
         let gpu = |gpu: &ControlledGpu| {
-            let clocks: Vec<String> = gpu.clocks().map(clock).collect();
+            let clocks: Vec<String> =
+                gpu.clocks().map(clock).chain(gpu.power_limit.iter().map(limit)).collect();
             format!("GPU {} {}", gpu.index, clocks.join(", "))
         };
         format!("{state}: {}", self.gpus.iter().map(gpu).collect::<Vec<_>>().join("; "))

@@ -50,6 +50,9 @@ pub struct KernelCall {
     pub reference: Option<KernelReference>,
     /// Write twice the L2 cache's size before each sample.
     pub flush_l2: bool,
+    /// Seconds of calls in a row, untimed, before the samples, which then follow without a rest; never with `flush_l2`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sustained: Option<f64>,
     /// Bytes moved and floating-point operations of one launch, if declared.
     pub bytes: Option<f64>,
     pub flops: Option<f64>,

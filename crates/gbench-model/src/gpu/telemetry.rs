@@ -186,12 +186,46 @@ pub struct GpuTelemetry {
     /// Generation of the PCIe link and its lanes, at the least.
     pub pcie_generation: Option<u32>,
     pub pcie_width: Option<u32>,
+    /// The link under load: the best of the samples in which kernels ran, since an idle link saves power; absent with fewer than three.
+    pub link: Option<PcieLink>,
     /// A process of this benchmark was on the GPU according to its driver and `/proc`, or is bound to it alone.
     #[serde(default, skip_serializing_if = "is_default")]
     pub used: bool,
     /// Processes on the GPU that are not of this benchmark.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub foreign: Vec<ForeignProcess>,
+}
+
+/// A PCIe link, and the most that card and slot have.
+#[skip_serializing_none]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct PcieLink {
+    pub generation: u32,
+    /// Lanes.
+    pub width: u32,
+    pub max_generation: Option<u32>,
+    pub max_width: Option<u32>,
+}
+
+impl PcieLink {
+    pub fn is_narrow(&self) -> bool {
+        let [generation, width] = self.most();
+        self.generation < generation || self.width < width
+    }
+
+    fn most(&self) -> [u32; 2] {
+        [self.max_generation.unwrap_or(self.generation), self.max_width.unwrap_or(self.width)]
+    }
+}
+
+impl fmt::Display for PcieLink {
+    /// `generation 3 x8 of 5 x16`
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [generation, width] = self.most();
+        write!(f, "generation {} x{} of {generation} x{width}", self.generation, self.width)
+    }
 }
 
 /// Why a GPU has no sample.

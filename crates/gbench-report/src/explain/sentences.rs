@@ -233,6 +233,14 @@ fn clocks(trace: &DecisionTrace, rounds: &str) -> Vec<String> {
             said.push(format!("a GPU's clocks held down {words}: in {count} of {rounds} ({reasons})"));
         }
     }
+    let sick: Vec<&MeasuredRound> =
+        trace.measured_rounds.iter().filter(|turn| !turn.faults.is_empty()).collect();
+    let faults: BTreeSet<String> =
+        sick.iter().flat_map(|turn| &turn.faults).map(ToString::to_string).collect();
+    if !sick.is_empty() {
+        let (count, faults) = (sick.len(), faults.into_iter().collect::<Vec<_>>().join(", "));
+        said.push(format!("a fault of a GPU: in {count} of {rounds} ({faults})"));
+    }
     said
 }
 

@@ -18,6 +18,9 @@ use gbench_model::{
 /// The parameter of a case whose data may be in the L2 cache. Cold is the default and has no parameter.
 pub(crate) const FLUSH_L2: &str = "cuda.flush_l2";
 
+/// The parameter of a case whose card is loaded before the samples, in seconds. Bursts, the default, have no parameter.
+pub(crate) const SUSTAINED: &str = "cuda.sustained";
+
 /// Maxima of every CUDA device: blocks by axis, threads by axis, threads of a block.
 pub(crate) const MAX_GRID: [u64; 3] = [(1 << 31) - 1, 65_535, 65_535];
 pub(crate) const MAX_BLOCK: [u64; 3] = [1024, 1024, 64];
@@ -51,6 +54,9 @@ pub struct CudaEntry {
     /// The type of the multiplied elements, from which the card's peak follows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub multiplies: Option<ElementType>,
+    /// Seconds for which the card is loaded before the samples.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sustained: Option<f64>,
 }
 
 /// Missing axes have one block, or thread.
@@ -415,6 +421,7 @@ impl CudaEntry {
             data,
             reference: reference.transpose()?,
             flush_l2: params.get(FLUSH_L2) != Some(&ParamValue::Bool(false)),
+            sustained: self.sustained,
             bytes: amount("bytes"),
             flops: amount("flops"),
             multiplies: self.multiplies.as_ref().map(|dtype| dtype.of(params)).transpose()?,

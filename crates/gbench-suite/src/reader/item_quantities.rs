@@ -5,7 +5,8 @@ use toml::de::DeValue;
 use super::item::Item;
 use crate::settings::keep_runs::KeepRuns;
 use crate::words::{
-    check_ratio, check_seconds, parse_margin, parse_memory_clock, parse_ratio, parse_seconds, parse_size,
+    check_power_limit, check_ratio, check_seconds, parse_margin, parse_memory_clock, parse_power_limit,
+    parse_ratio, parse_seconds, parse_size,
 };
 use gbench_model::{ClockChoice, Margin};
 
@@ -90,5 +91,10 @@ impl Item<'_> {
 
     pub(crate) fn memory_clock(&self) -> Option<ClockChoice> {
         self.quantity(parse_memory_clock, ClockChoice::of_mhz, "\"max\" or MHz, such as 2619")
+    }
+
+    /// Watts, or `"off"`.
+    pub(crate) fn power_limit(&self) -> Option<Option<f64>> {
+        self.quantity(parse_power_limit, check_power_limit, "\"off\" or watts, such as 250")
     }
 }

@@ -115,6 +115,8 @@ options! {
         flag("--lock-sm-clock") lock_sm_clock: ClockChoice = ClockChoice::Off, Item::clock, |it| it.to_string();
         flag("--lock-memory-clock") lock_memory_clock: ClockChoice = ClockChoice::Off, Item::memory_clock, |it| it.to_string(),
             then "rule";
+        /// Watts to which each GPU is limited during its measurement.
+        flag("--power-limit") power_limit: Option<f64> = None, Item::power_limit, |it| it.map_or("off".into(), serde_json::Value::from);
         file inconclusive_fails as "inconclusive": bool = false, fails, |it| shown_policy(*it);
         file failed_fails as "failed": bool = true, fails, |it| shown_policy(*it);
         /// Of cases that are broken on both sides.

@@ -27,8 +27,8 @@ use gbench_stats::spread::Spreads;
 
 use super::rule::{ProgramDecision, RowDecision, Rule, RuleOutput};
 use crate::evidence::samples::Evidence;
-use crate::evidence::throttling;
 use crate::evidence::validity::{SerialCorrelation, location_shift, repeated_numbers};
+use crate::evidence::{health, throttling};
 use crate::verdict::change::Change;
 use crate::verdict::document::{RoundsMethod, Sequence};
 use crate::verdict::outcome::Verdict;
@@ -231,8 +231,9 @@ impl Rule for SeqE {
             {
                 let disturbed = state.rounds.disturbed.iter().filter(|disturbed| **disturbed).count();
                 let (rounds, shown) = (state.rounds.differences.len() as u32, decision.verdict);
-                let by_hardware = throttling::doubt_of_rounds(state.evidence, shown, rounds);
-                let (reason, next) = by_hardware.unwrap_or((
+                let of_card = health::doubt_of_rounds(state.evidence, shown, rounds)
+                    .or_else(|| throttling::doubt_of_rounds(state.evidence, shown, rounds));
+                let (reason, next) = of_card.unwrap_or((
                     Reason::OneSideDisturbed { disturbed: disturbed as u32, rounds, shown },
                     Advice::KeepMachineFree {},
                 ));

@@ -4,7 +4,8 @@ use super::check::{
     CheckResult, CheckSeverity, CheckSubject, MachineCheck, gibibytes, ok, problem, shown, warning,
 };
 use crate::machine::Readings;
-use gbench_model::{Gpu, GpuFacts, Manifest, Probe};
+use crate::machine::nvml::StandingHealth;
+use gbench_model::{Gpu, GpuFacts, HealthSign, Manifest, Probe};
 
 type Topic = fn(&Gpu) -> CheckResult;
 
@@ -42,6 +43,7 @@ pub(super) fn checks(manifest: &Manifest, readings: &Readings) -> Vec<MachineChe
     let mut checks = vec![check("GPU", devices(manifest, gpus))];
     if !gpus.devices.is_empty() {
         checks.extend(TOPICS.iter().map(|(name, topic)| check(name, combined(&gpus.devices, *topic))));
+        checks.push(check("health", health(&readings.gpu_health)));
         checks.push(check("clock control", clock_control(readings)));
         let mut compiler = check("compiler", compiler(readings));
         if let Some(next) = &readings.cuda_compiler_next {
@@ -237,6 +239,52 @@ fn mig(gpu: &Gpu) -> CheckResult {
 
 fn ecc(gpu: &Gpu) -> CheckResult {
     of(&gpu.ecc, |on| ok(if *on { "on" } else { "off" }))
+}
+
+/// A fault that waits for a reset or cannot be mended is a problem; one that is over, and a narrow link, are warnings.
+fn health(cards: &[StandingHealth]) -> CheckResult {
+    let mut worst = (CheckSeverity::Ok, "");
+    let mut found: Vec<String> = Vec::new();
+    for StandingHealth { gpu, signs, pcie_width, nvlinks, is_virtual } in cards {
+        let narrow = pcie_width.filter(|[now, most]| now < most);
+        let waits = signs.iter().any(|sign| sign.is_fault() && *sign != HealthSign::UncorrectedErrors);
+        let state = if waits {
+            let advice = "reset the GPU (`sudo nvidia-smi --gpu-reset`) or reboot; where it stays so, have the card replaced";
+            (CheckSeverity::Problem, advice)
+        } else if signs.iter().any(|sign| sign.is_fault()) {
+            (
+                CheckSeverity::Warning,
+                "look at `nvidia-smi -q -d ECC,ROW_REMAPPER,PAGE_RETIREMENT` before you trust it",
+            )
+        } else if narrow.is_some() {
+            (
+                CheckSeverity::Warning,
+                "look at the card's seat, its riser and the slot: copies run at the link's speed",
+            )
+        } else if *is_virtual {
+            (
+                CheckSeverity::Warning,
+                "compare only what was measured side by side: its neighbours share the card unseen",
+            )
+        } else {
+            (CheckSeverity::Ok, "")
+        };
+        if state.0 > worst.0 {
+            worst = state;
+        }
+        let signs = signs.iter().map(|sign| sign.to_string());
+        let narrow = narrow.map(|[now, most]| format!("PCIe x{now} of x{most}"));
+        let links = nvlinks.filter(|[active, all]| active < all && *active > 0);
+        let links = links.map(|[active, all]| format!("{active} of {all} NVLinks are active"));
+        let guest =
+            is_virtual.then(|| "a virtual GPU, whose driver reports neither power nor errors".to_owned());
+        let of_gpu: Vec<String> = signs.chain(narrow).chain(links).chain(guest).collect();
+        if !of_gpu.is_empty() {
+            found.push(format!("GPU {gpu}: {}", of_gpu.join(", ")));
+        }
+    }
+    let finding = if found.is_empty() { "no sign of a fault".to_owned() } else { found.join("; ") };
+    (worst.0, finding, worst.1)
 }
 
 /// Without NVRTC, the suite's own kernels and those of `[benchmark.cuda]` are skipped; the user's programs still run. One that

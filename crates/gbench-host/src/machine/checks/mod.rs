@@ -45,6 +45,7 @@ pub(super) mod tests {
             clock_control: Probe::Known(true),
             cuda_compiler: Probe::Known("NVRTC 12.4, CUDA 12.4 in the driver".into()),
             cuda_compiler_next: None,
+            gpu_health: Vec::new(),
             measuring_lock: LockReading {
                 folder: Some(Probe::Known("/run/lock".into())),
                 holders: Vec::new(),
@@ -71,6 +72,7 @@ pub(super) mod tests {
             "gpu_counters_restricted" => readings.gpu_counters_restricted = of(value),
             "cuda_compiler" => readings.cuda_compiler = of(value),
             "cuda_compiler_next" => readings.cuda_compiler_next = of(value),
+            "gpu_health" => readings.gpu_health = of(value),
             "measuring_lock.folder" => readings.measuring_lock.folder = of(value),
             "measuring_lock.holders" => readings.measuring_lock.holders = of(value),
             "noise.spread" => readings.noise.spread = of(value),

@@ -1,13 +1,24 @@
-//! Locks and releases the clocks of a GPU.
+//! Locks and releases the clocks of a GPU, and sets its power limit.
 
 use nvml_wrapper::Device;
 use nvml_wrapper::bitmasks::device::ThrottleReasons;
 use nvml_wrapper::enum_wrappers::device::{Clock, ClockLimitId};
 use nvml_wrapper::enums::device::GpuLockedClocksSetting;
 use nvml_wrapper::error::NvmlError;
+use serde::{Deserialize, Serialize};
 
-use super::library::{NvmlLibrary, probe, reason};
-use gbench_model::{ClockChoice, ClockDomain, ClockOutcome, ClocksBefore, NVML_LIBRARY, Probe};
+use super::library::{NvmlLibrary, named, probe, reason, watts};
+use gbench_model::{ClockChoice, ClockDomain, ClockOutcome, ClocksBefore, Probe};
+
+/// A setting of a GPU that the gate changes for a measurement.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub enum HeldSetting {
+    Clock(ClockDomain),
+    /// The power limit. `before`: milliwatts, to which it is restored.
+    Power {
+        before: u32,
+    },
+}
 
 /// Sets clocks. Keeps the library open, because a driver without persistence mode forgets a lock with its last client.
 ///
@@ -40,8 +51,7 @@ impl From<NvmlError> for ClockRefusal {
 
 impl ClockSetter {
     pub(crate) fn open() -> Result<Self, String> {
-        let named = std::env::var_os(NVML_LIBRARY).filter(|name| !name.is_empty());
-        NvmlLibrary::open(named.as_deref()).map(Self).map_err(|probe| match probe {
+        NvmlLibrary::open(named().as_deref()).map(Self).map_err(|probe| match probe {
             Probe::Absent(reason) | Probe::Failed(reason) => reason,
             Probe::Known(_) => String::new(),
         })
@@ -95,14 +105,40 @@ impl ClockSetter {
         Ok(range)
     }
 
-    /// Releases a lock, if there is one.
-    pub(crate) fn unlock(&self, uuid: &str, domain: ClockDomain) -> Result<(), ClockRefusal> {
+    /// Releases a lock, if there is one, or restores a power limit.
+    pub(crate) fn give_back(&self, uuid: &str, setting: HeldSetting) -> Result<(), ClockRefusal> {
         let mut device = self.device(uuid)?;
-        match domain {
-            ClockDomain::Sm => device.reset_gpu_locked_clocks()?,
-            ClockDomain::Memory => device.reset_mem_locked_clocks()?,
+        match setting {
+            HeldSetting::Clock(ClockDomain::Sm) => device.reset_gpu_locked_clocks()?,
+            HeldSetting::Clock(ClockDomain::Memory) => device.reset_mem_locked_clocks()?,
+            HeldSetting::Power { before } => device.set_power_management_limit(before)?,
         }
         Ok(())
+    }
+
+    /// The power limit in watts that another one would replace. Errors: the card does not take the other.
+    pub(crate) fn power_limit(&self, uuid: &str, other: f64) -> Result<f64, ClockRefusal> {
+        let device = self.device(uuid)?;
+        let range = device.power_management_limit_constraints()?;
+        let (least, most) = (watts(range.min_limit), watts(range.max_limit));
+        if !(least..=most).contains(&other) {
+            let why = format!("this GPU takes {least} W to {most} W, and not {other} W");
+            return Err(ClockRefusal { outcome: ClockOutcome::Failed, why });
+        }
+        Ok(watts(device.power_management_limit()?))
+    }
+
+    /// Sets the power limit. Returns the limit that is enforced from then on, in watts.
+    pub(crate) fn set_power_limit(&self, uuid: &str, milliwatts: u32) -> Result<Option<f64>, ClockRefusal> {
+        let mut device = self.device(uuid)?;
+        device.set_power_management_limit(milliwatts).map_err(|error| match error {
+            NvmlError::NoPermission => ClockRefusal {
+                outcome: ClockOutcome::NoPermission,
+                why: "no permission: only root may set power limits".into(),
+            },
+            other => other.into(),
+        })?;
+        Ok(device.enforced_power_limit().ok().map(watts))
     }
 
     /// The current MHz.

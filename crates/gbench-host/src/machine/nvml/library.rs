@@ -17,6 +17,7 @@ use nvml_wrapper::enums::device::UsedGpuMemory;
 use nvml_wrapper::error::NvmlError;
 use nvml_wrapper::{Device, Nvml, cuda_driver_version_major, cuda_driver_version_minor};
 
+use super::health::{CardHealth, XidEvents};
 use gbench_model::{Gpu, GpuFacts, GpuProcess, NVML_LIBRARY, Probe};
 
 const DEFAULT_LIBRARY: &str = "libnvidia-ml.so.1";
@@ -24,21 +25,29 @@ const DEFAULT_LIBRARY: &str = "libnvidia-ml.so.1";
 /// A driver without persistence mode first wakes every GPU, which takes seconds on big machines.
 const DEADLINE: Duration = Duration::from_secs(20);
 
-/// Facts of every GPU, or why there are none. Runs in its own thread, because a broken driver can hang indefinitely.
+/// Facts of every GPU, or why there are none.
 pub(in crate::machine) fn gpus() -> Probe<GpuFacts> {
+    in_time(|| ask(named())).unwrap_or_else(Probe::Failed)
+}
+
+/// Asks in a separate thread, because a broken driver can hang indefinitely.
+pub(super) fn in_time<T: Send + 'static>(ask: fn() -> T) -> Result<T, String> {
     let (sender, receiver) = mpsc::channel();
     // If the thread cannot start, the channel is closed, and that is the answer.
     let _ = thread::Builder::new().spawn(move || {
-        let _ = sender.send(ask(std::env::var_os(NVML_LIBRARY).filter(|name| !name.is_empty())));
+        let _ = sender.send(ask());
     });
-    receiver.recv_timeout(DEADLINE).unwrap_or_else(|error| {
-        Probe::Failed(match error {
-            mpsc::RecvTimeoutError::Timeout => {
-                format!("the driver's library did not answer within {} s", DEADLINE.as_secs())
-            }
-            mpsc::RecvTimeoutError::Disconnected => "the driver's library broke off the probe".into(),
-        })
+    receiver.recv_timeout(DEADLINE).map_err(|error| match error {
+        mpsc::RecvTimeoutError::Timeout => {
+            format!("the driver's library did not answer within {} s", DEADLINE.as_secs())
+        }
+        mpsc::RecvTimeoutError::Disconnected => "the driver's library broke off the probe".into(),
     })
+}
+
+/// The library that the environment names.
+pub(super) fn named() -> Option<OsString> {
+    std::env::var_os(NVML_LIBRARY).filter(|name| !name.is_empty())
 }
 
 fn ask(named: Option<OsString>) -> Probe<GpuFacts> {
@@ -70,20 +79,37 @@ pub struct ClocksNow {
     pub held_ns: [u64; 2],
     /// Joules since the driver's start, of a single GPU; `None` also for a slice of one.
     pub joules: Option<f64>,
+    /// One for each GPU; only by [`clocks_and_health`].
+    pub(in crate::machine) health: Vec<CardHealth>,
 }
 
 /// Returns a function that reads the clocks of the GPUs with the given UUIDs, of all GPUs if none is given, and of the only
 /// GPU whatever its UUID. `None` if those in `first` do not answer. The calls run in a separate thread. After an answer that
 /// takes longer than a second, every later reading is `None`.
 pub fn clocks(first: &[String]) -> Option<impl FnMut(&[String]) -> Option<ClocksNow> + use<>> {
+    looks(first, |_| None)
+}
+
+/// The same with the health of the GPUs, and with their Xid errors since the previous look.
+pub(in crate::machine) fn clocks_and_health(
+    first: &[String],
+) -> Option<impl FnMut(&[String]) -> Option<ClocksNow> + use<>> {
+    looks(first, |nvml| Some(XidEvents::new(nvml)))
+}
+
+fn looks(
+    first: &[String],
+    events: fn(&Nvml) -> Option<XidEvents<'_>>,
+) -> Option<impl FnMut(&[String]) -> Option<ClocksNow> + use<>> {
     const PATIENCE: Duration = Duration::from_secs(1);
     let (ask, asked) = mpsc::channel::<Vec<String>>();
     let of = first.to_vec();
     let (tell, told) = mpsc::channel();
     let _ = thread::Builder::new().spawn(move || {
-        let named = std::env::var_os(NVML_LIBRARY).filter(|name| !name.is_empty());
-        let library = NvmlLibrary::open(named.as_deref()).ok();
-        let clocks = |of: &[String]| library.as_ref().and_then(|library| library.clocks(of));
+        let library = NvmlLibrary::open(named().as_deref()).ok();
+        let nvml = library.as_ref().and_then(|library| library.nvml.as_ref());
+        let mut events = nvml.and_then(events);
+        let mut clocks = |of: &[String]| clocks_of(nvml?, of, events.as_mut());
         if tell.send(clocks(&of)).is_err() {
             return;
         }
@@ -177,55 +203,55 @@ impl NvmlLibrary {
     }
 }
 
-impl NvmlLibrary {
-    /// `None` if none of these GPUs answers.
-    fn clocks(&self, of: &[String]) -> Option<ClocksNow> {
-        let nvml = self.nvml.as_ref()?;
-        let mut is_whole = true;
-        let by_uuid = |uuid: &String| {
-            let device = nvml.device_by_uuid(uuid.as_str()).ok()?;
-            // A slice has the clocks of its card.
-            let card = device.mig_parent_device();
-            is_whole &= card.is_err();
-            Some(card.unwrap_or(device))
-        };
-        let mut devices: Vec<Device<'_>> = of.iter().filter_map(by_uuid).collect();
-        let count = nvml.device_count().ok()?;
-        if devices.is_empty() && (of.is_empty() || count == 1) {
-            devices = (0..count).filter_map(|index| nvml.device_by_index(index).ok()).collect();
-        }
-        if devices.is_empty() {
-            return None;
-        }
-        let mut now = ClocksNow::default();
-        if let ([only], true) = (devices.as_slice(), is_whole) {
-            now.joules = only.total_energy_consumption().ok().map(|millijoules| millijoules as f64 / 1000.0);
-        }
-        for device in devices {
-            let reasons = device.current_throttle_reasons().unwrap_or(ThrottleReasons::NONE);
-            let by_hardware = reasons.intersects(BY_HARDWARE);
-            now.by_hardware |= by_hardware;
-            let is_idle = reasons.contains(ThrottleReasons::GPU_IDLE);
-            now.perhaps_by_hardware |=
-                reasons.contains(ThrottleReasons::HW_SLOWDOWN) && !by_hardware && !is_idle;
-            now.by_power |= reasons.contains(ThrottleReasons::SW_POWER_CAP);
-            now.reasons.extend(names(reasons));
-            for (sum, policy) in
-                now.held_ns.iter_mut().zip([PerformancePolicy::Power, PerformancePolicy::Thermal])
-            {
-                *sum += device.violation_status(policy).map_or(0, |held| held.violation_time);
-            }
-        }
-        now.reasons.sort();
-        now.reasons.dedup();
-        Some(now)
+/// `None` if none of these GPUs answers.
+fn clocks_of<'nvml>(
+    nvml: &'nvml Nvml,
+    of: &[String],
+    events: Option<&mut XidEvents<'nvml>>,
+) -> Option<ClocksNow> {
+    let mut is_whole = true;
+    let by_uuid = |uuid: &String| {
+        let device = nvml.device_by_uuid(uuid.as_str()).ok()?;
+        // A slice has the clocks of its card.
+        let card = device.mig_parent_device();
+        is_whole &= card.is_err();
+        Some(card.unwrap_or(device))
+    };
+    let mut devices: Vec<Device<'_>> = of.iter().filter_map(by_uuid).collect();
+    let count = nvml.device_count().ok()?;
+    if devices.is_empty() && (of.is_empty() || count == 1) {
+        devices = (0..count).filter_map(|index| nvml.device_by_index(index).ok()).collect();
     }
+    if devices.is_empty() {
+        return None;
+    }
+    let mut now = ClocksNow::default();
+    now.health = events.map_or_else(Vec::new, |events| events.look(&devices));
+    if let ([only], true) = (devices.as_slice(), is_whole) {
+        now.joules = only.total_energy_consumption().ok().map(|millijoules| millijoules as f64 / 1000.0);
+    }
+    for device in devices {
+        let reasons = device.current_throttle_reasons().unwrap_or(ThrottleReasons::NONE);
+        let by_hardware = reasons.intersects(BY_HARDWARE);
+        now.by_hardware |= by_hardware;
+        let is_idle = reasons.contains(ThrottleReasons::GPU_IDLE);
+        now.perhaps_by_hardware |= reasons.contains(ThrottleReasons::HW_SLOWDOWN) && !by_hardware && !is_idle;
+        now.by_power |= reasons.contains(ThrottleReasons::SW_POWER_CAP);
+        now.reasons.extend(names(reasons));
+        for (sum, policy) in
+            now.held_ns.iter_mut().zip([PerformancePolicy::Power, PerformancePolicy::Thermal])
+        {
+            *sum += device.violation_status(policy).map_or(0, |held| held.violation_time);
+        }
+    }
+    now.reasons.sort();
+    now.reasons.dedup();
+    Some(now)
 }
 
 /// True if the driver's library can lock the clocks of the multiprocessors; `None` without a library.
 pub(in crate::machine) fn knows_locked_clocks() -> Option<bool> {
-    let named = std::env::var_os(NVML_LIBRARY).filter(|name| !name.is_empty());
-    has_function(named.as_deref().unwrap_or(OsStr::new(DEFAULT_LIBRARY)), "nvmlDeviceSetGpuLockedClocks")
+    has_function(named().as_deref().unwrap_or(OsStr::new(DEFAULT_LIBRARY)), "nvmlDeviceSetGpuLockedClocks")
 }
 
 /// A missing library is expected on a machine without a GPU. A library that was named explicitly or is broken is an error.

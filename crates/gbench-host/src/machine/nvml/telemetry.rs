@@ -3,9 +3,9 @@ use nvml_wrapper::enum_wrappers::device::{Clock, TemperatureSensor};
 use nvml_wrapper::error::NvmlError;
 use nvml_wrapper::struct_wrappers::device::ProcessInfo;
 
-use super::library::{LONGEST_NAME, NvmlLibrary, names, watts};
+use super::library::{LONGEST_NAME, NvmlLibrary, named, names, watts};
 use crate::machine::gpu_reading::{GpuReading, GpuState, GpuUser, Whose};
-use gbench_model::{NVML_LIBRARY, TelemetryGap};
+use gbench_model::TelemetryGap;
 
 /// Returns a function that samples the GPUs with these indices, or every GPU if there are none; create it in the thread that
 /// calls it. It returns an empty list if no GPU answers.
@@ -13,7 +13,7 @@ use gbench_model::{NVML_LIBRARY, TelemetryGap};
 /// A driver that was reset does not know an old session, so after no GPU answered, the library is opened again for the
 /// next call.
 pub(in crate::machine) fn telemetry(of: Vec<u32>) -> impl FnMut() -> Vec<GpuReading> {
-    let named = std::env::var_os(NVML_LIBRARY).filter(|name| !name.is_empty());
+    let named = named();
     let mut library = None;
     let mut names: Vec<GpuName> = Vec::new();
     move || {
@@ -40,13 +40,17 @@ struct GpuName {
     index: u32,
     uuid: Option<String>,
     model: Option<String>,
+    pcie_max: [Option<u32>; 2],
 }
 
 impl GpuName {
     fn of(nvml: &Nvml, index: u32) -> Self {
         let device = nvml.device_by_index(index).ok();
         let uuid = device.as_ref().and_then(|device| device.uuid().ok());
-        Self { index, uuid, model: device.and_then(|device| device.name().ok()) }
+        let model = device.as_ref().and_then(|device| device.name().ok());
+        let pcie_max =
+            device.map(|device| [device.max_pcie_link_gen().ok(), device.max_pcie_link_width().ok()]);
+        Self { index, uuid, model, pcie_max: pcie_max.unwrap_or_default() }
     }
 
     fn without(&self, gap: TelemetryGap) -> GpuReading {
@@ -76,6 +80,7 @@ impl GpuName {
             reasons: device.current_throttle_reasons().map(names).unwrap_or_default(),
             pcie_generation: device.current_pcie_link_gen().ok(),
             pcie_width: device.current_pcie_link_width().ok(),
+            pcie_max: self.pcie_max,
             processes: device.running_compute_processes().map(|found| users(nvml, found)).unwrap_or_default(),
         };
         GpuReading { index: self.index, uuid: self.uuid.clone(), model: self.model.clone(), state: Ok(state) }

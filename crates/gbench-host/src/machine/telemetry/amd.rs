@@ -42,6 +42,7 @@ fn amd_gpu(gpu: &Value) -> Option<GpuReading> {
         memory_used: mebibytes(&["/mem_usage/used_vram"]),
         memory_total: mebibytes(&["/mem_usage/total_vram"]),
         pcie_width: figure(&["/pcie/width"]).map(|width| width as u32),
+        pcie_max: [None; 2],
         ..GpuState::default()
     };
     Some(GpuReading { index, uuid: None, model: None, state: Ok(state) })

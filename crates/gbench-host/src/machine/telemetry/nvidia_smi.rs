@@ -46,6 +46,7 @@ fn gpu(line: &str, users: &[(&str, GpuUser)]) -> Option<GpuReading> {
         memory_total: bytes(9),
         pcie_generation: whole(10),
         pcie_width: whole(11),
+        pcie_max: [None; 2],
         reasons: text(12).and_then(|bits| reasons(bits)).unwrap_or_default(),
         processes: users.iter().filter(of_this).map(|(_, user)| user.clone()).collect(),
     };

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::reading::MachineReading;
 use crate::machine::gpu_reading::{GpuReading, GpuState, Whose};
-use gbench_model::{ForeignProcess, GpuTelemetry, MeanPower, PowerSource, Spread, Telemetry};
+use gbench_model::{ForeignProcess, GpuTelemetry, MeanPower, PcieLink, PowerSource, Spread, Telemetry};
 
 /// Energy is not derived from fewer power samples.
 const MIN_POWER_SAMPLES: usize = 3;
@@ -90,9 +90,21 @@ fn gpu(met: &[(Instant, GpuReading)], before: Option<GpuReading>) -> Option<GpuT
         throttled,
         pcie_generation: least(|state| state.pcie_generation),
         pcie_width: least(|state| state.pcie_width),
+        link: link(&known),
         used: known.iter().any(|(_, state)| state.users(Whose::Ours).next().is_some()),
         foreign: foreign(&known, before),
     })
+}
+
+/// Readings under load below which nothing is said of the link.
+const MIN_LOADED: usize = 3;
+
+fn link(known: &[(Instant, &GpuState)]) -> Option<PcieLink> {
+    let loaded = || known.iter().map(|(_, state)| *state).filter(|state| state.utilization > Some(0.0));
+    let (generation, width) =
+        (loaded().filter_map(|it| it.pcie_generation).max()?, loaded().filter_map(|it| it.pcie_width).max()?);
+    let [max_generation, max_width] = loaded().next()?.pcie_max;
+    (loaded().count() >= MIN_LOADED).then_some(PcieLink { generation, width, max_generation, max_width })
 }
 
 /// Processes of others in any reading. A process that `/proc` does not know may be ours, in a container; it is
@@ -203,6 +215,28 @@ mod tests {
         assert_eq!(gpu.gaps, BTreeMap::from(gaps));
         assert_eq!(gpu.power, Some(Spread { mean: 100.0, min: 100.0, max: 100.0 }));
         assert_eq!((gpu.sm_clock, gpu.mean_power), (None, None));
+    }
+
+    #[test]
+    fn the_link_is_the_best_under_load_and_an_idle_one_is_none() {
+        let state = |utilization, generation| {
+            let pcie_max = [Some(5), Some(16)];
+            let (pcie_generation, pcie_width) = (Some(generation), Some(8));
+            Ok(GpuState {
+                utilization: Some(utilization),
+                pcie_generation,
+                pcie_width,
+                pcie_max,
+                ..GpuState::default()
+            })
+        };
+        // A link that has just left its rest is still slow; one that is idle again, too.
+        let loaded = summed(vec![state(0.0, 1), state(9.0, 1), state(9.0, 4), state(9.0, 4), state(0.0, 1)]);
+        let link = loaded.gpus[0].link.unwrap();
+        assert_eq!((link.generation, link.width, link.is_narrow()), (4, 8, true));
+        assert_eq!(link.to_string(), "generation 4 x8 of 5 x16");
+        assert_eq!(summed(vec![state(0.0, 1), state(0.0, 1), state(0.0, 1)]).gpus[0].link, None);
+        assert_eq!(summed(vec![state(9.0, 1), state(9.0, 1)]).gpus[0].link, None);
     }
 
     #[test]

@@ -7,7 +7,9 @@ use super::metric::{MetricView, centers, median};
 use crate::layout::grouped::{self, MAX_NAMED, together};
 use crate::layout::number;
 use gbench_model::text::{count, percent};
-use gbench_model::{CaseRecord, LEAVES, NothingMeasured, ProcessRecord, Stage, format_duration};
+use gbench_model::{
+    CaseRecord, Conditions, GpuSign, LEAVES, NothingMeasured, ProcessRecord, Stage, format_duration,
+};
 
 #[derive(Debug, PartialEq)]
 pub(crate) struct RunFinding {
@@ -67,6 +69,7 @@ pub(crate) fn find(cases: &[(&CaseRecord, String)], lines: &[MetricView], of_fil
     ];
     let of_cases = [
         held_down(cases),
+        health(cases),
         about(
             ["case was measured", "cases were measured"],
             "while other programs left less than one core to at least half of its processes",
@@ -167,24 +170,37 @@ fn busy(case: &CaseRecord, name: &str) -> Option<String> {
 }
 
 fn held_down(cases: &[(&CaseRecord, String)]) -> Option<RunFinding> {
-    let processes: Vec<&ProcessRecord> = cases.iter().flat_map(|(case, _)| &case.processes).collect();
-    let mut met: BTreeMap<&str, usize> = BTreeMap::new();
-    for reason in processes.iter().filter_map(|it| it.conditions.as_ref()).flat_map(|it| &it.throttled) {
-        *met.entry(reason).or_default() += 1;
-    }
-    let held =
-        processes.iter().filter(|it| it.conditions.as_ref().is_some_and(|it| !it.throttled.is_empty()));
-    let reasons: Vec<String> = met.iter().map(|(reason, count)| format!("{reason} in {count}")).collect();
-    (!met.is_empty()).then(|| RunFinding {
-        fact: format!(
-            "a GPU's clocks were held down in {} of {}: {}",
-            held.count(),
-            count(processes.len(), "process"),
-            reasons.join(", ")
-        ),
+    met(cases, "a GPU's clocks were held down", |conditions| conditions.throttled.clone()).map(|fact| {
+        RunFinding {
+        fact,
         next: "cool the card or raise its power limit before comparing; `gbench-ci doctor` says what it sees"
             .into(),
+    }
     })
+}
+
+fn health(cases: &[(&CaseRecord, String)]) -> Option<RunFinding> {
+    let signs = |conditions: &Conditions| conditions.health.iter().map(GpuSign::to_string).collect();
+    met(cases, "the driver counted or reported something of a GPU's health", signs).map(|fact| RunFinding {
+        fact,
+        next: "look at the card before comparing: `gbench-ci doctor`, `nvidia-smi -q`".into(),
+    })
+}
+
+/// `... in 3 of 5 processes: a in 3, b in 1`; `None` where no process met anything.
+fn met(
+    cases: &[(&CaseRecord, String)],
+    what: &str,
+    of: impl Fn(&Conditions) -> Vec<String>,
+) -> Option<String> {
+    let processes: Vec<&ProcessRecord> = cases.iter().flat_map(|(case, _)| &case.processes).collect();
+    let met = processes.iter().filter_map(|process| process.conditions.as_ref()).map(of);
+    let met: Vec<Vec<String>> = met.filter(|met| !met.is_empty()).collect();
+    let mut counted: BTreeMap<&str, usize> = BTreeMap::new();
+    met.iter().flatten().for_each(|name| *counted.entry(name).or_default() += 1);
+    let names: Vec<String> = counted.iter().map(|(name, count)| format!("{name} in {count}")).collect();
+    let all = count(processes.len(), "process");
+    (!met.is_empty()).then(|| format!("{what} in {} of {all}: {}", met.len(), names.join(", ")))
 }
 
 fn slow_start(case: &CaseRecord, name: &str) -> Option<String> {

@@ -11,7 +11,7 @@ use super::kernel_number_reader::{NumberRule, SweptParams, for_point, number};
 use super::sweep_reader::MAX_POINTS;
 use crate::benchmark::cuda::{
     CudaArgument, CudaEntry, CudaLaunch, CudaReference, FLUSH_L2, MAX_BLOCK, MAX_CLUSTER, MAX_GRID, SMS,
-    USUAL_SMS, axes, check_axis, is_of_card, on_card, threads,
+    SUSTAINED, USUAL_SMS, axes, check_axis, is_of_card, on_card, threads,
 };
 use crate::benchmark::definition::Benchmark;
 use crate::benchmark::element_type::ElementType;
@@ -20,7 +20,10 @@ use crate::benchmark::launch::Action;
 use crate::benchmark::template::substitute;
 use crate::reader::item::{Item, optional, refuse_each};
 use crate::reader::table::Table;
-use gbench_model::{Access, DType, ParamValue, Params, Timing};
+use gbench_model::{Access, DType, ParamValue, Params, Timing, format_duration};
+
+/// Seconds of `sustained = true`: the driver's mean of the power that it limits is one of up to a second.
+const SUSTAINED_SECONDS: f64 = 3.0;
 
 /// Reads the table, after the parameters. `looks`: the source must exist. `budget`: combinations that the file may still make.
 pub(super) fn read_cuda(it: &mut Benchmark, item: &Item, names: &[String], looks: bool, budget: &mut usize) {
@@ -39,7 +42,7 @@ pub(super) fn read_cuda(it: &mut Benchmark, item: &Item, names: &[String], looks
     }
     table.close();
     let Some(entry) = entry else { return };
-    spread(it, &entry.flush_l2, item, budget);
+    spread(it, &entry, item, budget);
     it.action = Action::Cuda(Box::new(entry));
 }
 
@@ -72,7 +75,9 @@ fn read_entry(table: &mut Table, sweep: &SweptParams) -> Option<CudaEntry> {
     let arguments = table.take("arguments").map_or(Some(Vec::new()), |item| read_arguments(&item, sweep));
     let data = table.take("data").map_or(Some(Default::default()), |item| read_data(&item, sweep));
     let reference = table.take("reference");
-    let flush_l2 = table.take("flush_l2").and_then(|item| flush(&item)).unwrap_or_else(|| vec![true]);
+    let sustained = table.take("sustained").and_then(|item| sustained(&item));
+    let flush_l2 = table.take("flush_l2").and_then(|item| flush(&item, sustained));
+    let flush_l2 = flush_l2.unwrap_or_else(|| vec![sustained.is_none()]);
     let multiplies = table.take("multiplies").and_then(|item| read_multiplied(&item, sweep));
     let cluster = table.take("cluster");
     let clusters = cluster.as_ref().map_or(Some(Vec::new()), |item| read_axes(item, sweep, [MAX_CLUSTER; 3]));
@@ -98,6 +103,7 @@ fn read_entry(table: &mut Table, sweep: &SweptParams) -> Option<CudaEntry> {
         data,
         reference,
         flush_l2,
+        sustained,
         multiplies,
     })
 }
@@ -309,7 +315,33 @@ fn read_reference(
     Some(CudaReference { entry: entry?, launch, absolute: absolute?, relative: relative? })
 }
 
-fn flush(item: &Item) -> Option<Vec<bool>> {
+/// `true`, or the seconds for which the card is loaded.
+fn sustained(item: &Item) -> Option<f64> {
+    if let DeValue::Boolean(flag) = item.value {
+        return flag.then_some(SUSTAINED_SECONDS);
+    }
+    let seconds = item.seconds()?;
+    if seconds <= 0.0 {
+        return item
+            .refuse("`sustained` must be longer than 0", "write `true`, or a duration such as \"5s\"");
+    }
+    Some(seconds)
+}
+
+fn flush(item: &Item, sustained: Option<f64>) -> Option<Vec<bool>> {
+    let flags = flags(item)?;
+    if sustained.is_some() && flags.contains(&true) {
+        let what =
+            "a sustained case has no flush of the L2 cache, at which the card would rest from the kernel";
+        return item.refuse(
+            what,
+            "leave `flush_l2` out, or measure the cold case in another benchmark without `sustained`",
+        );
+    }
+    Some(flags)
+}
+
+fn flags(item: &Item) -> Option<Vec<bool>> {
     let DeValue::Array(_) = item.value else { return Some(vec![item.flag()?]) };
     let members = item.list("true, false, or both")?;
     let flags: Vec<bool> = members.iter().filter_map(Item::flag).collect();
@@ -321,8 +353,9 @@ fn flush(item: &Item) -> Option<Vec<bool>> {
     Some(flags)
 }
 
-/// Adds a hot case to each point. The cold one, the default, keeps its name.
-fn spread(it: &mut Benchmark, flush_l2: &[bool], item: &Item, budget: &mut usize) {
+/// Adds a hot case to each point. The cold one, the default, keeps its name, and so do bursts.
+fn spread(it: &mut Benchmark, entry: &CudaEntry, item: &Item, budget: &mut usize) {
+    let CudaEntry { flush_l2, sustained, .. } = entry;
     let more = it.points.len() * (flush_l2.len().max(1) - 1);
     let Some(left) = budget.checked_sub(more) else {
         let what = format!("with `flush_l2` the file makes more than {MAX_POINTS} cases");
@@ -331,7 +364,9 @@ fn spread(it: &mut Benchmark, flush_l2: &[bool], item: &Item, budget: &mut usize
     *budget = left;
     let of = |point: &Params, cold: bool| {
         let hot = (!cold).then(|| (FLUSH_L2.to_owned(), ParamValue::Bool(false)));
-        point.clone().into_iter().chain(hot).collect::<Params>()
+        let sustained =
+            sustained.map(|seconds| (SUSTAINED.to_owned(), ParamValue::Text(format_duration(seconds))));
+        point.clone().into_iter().chain(hot).chain(sustained).collect::<Params>()
     };
     it.points = it.points.iter().flat_map(|point| flush_l2.iter().map(|cold| of(point, *cold))).collect();
 }
