@@ -274,7 +274,7 @@ fn q3_clusters_and_cooperative_launches_are_asked_of_the_driver_and_what_does_no
             !launches.is_empty() && launches.iter().all(|line| line.contains(words)),
             "{name}: {launches:?}"
         );
-        assert_eq!(text.contains("cuFuncSetAttribute 13 1 -> 0"), name == "large", "{name}");
+        assert_eq!(text.contains("cuFuncSetAttribute 14 1 -> 0"), name == "large", "{name}");
     }
     let refused = |settings: &str, launch: &str| {
         let (ran, case) = run(&stand_in.clone().with(settings), "images.ptx", &keys(launch));

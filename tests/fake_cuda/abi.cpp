@@ -16,6 +16,12 @@
 #include <map>
 #include <string>
 
+// The numbers that the gate and the stand-in write as numbers.
+static_assert(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES == 1 && CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES == 3 && CU_FUNC_ATTRIBUTE_NUM_REGS == 4);
+static_assert(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES == 8 && CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED == 14);
+static_assert(CU_LAUNCH_ATTRIBUTE_COOPERATIVE == 2 && CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION == 4);
+static_assert(CU_DEVICE_ATTRIBUTE_MAX_PERSISTING_L2_CACHE_SIZE == 108);
+
 extern "C" const char *fake_cuda_signature(size_t index);
 
 template <class Answer, class... Parameter> static std::string sizes(Answer (*)(Parameter...))

@@ -118,7 +118,7 @@ impl Driver {
     pub fn set_function_attribute(&mut self, function: usize, attribute: i32, value: i32) -> Answer {
         const DYNAMIC_SHARED: i32 = 8;
         const CARVEOUT: i32 = 9;
-        const LARGE_CLUSTERS: i32 = 13;
+        const LARGE_CLUSTERS: i32 = 14;
         let own = self.functions.get(&function).ok_or(INVALID_HANDLE)?;
         let (cubin, device) = self.modules.get(&own.module).ok_or(INVALID_HANDLE)?;
         match attribute {

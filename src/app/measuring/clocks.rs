@@ -40,9 +40,8 @@ impl HeldClocks {
         Ok(held)
     }
 
-    /// True if a clock is locked.
     pub(crate) fn are_locked(&self) -> bool {
-        self.control.as_ref().is_some_and(|control| control.state != ClocksState::Unlocked)
+        self.control.as_ref().is_some_and(ClockControl::locks_sm)
     }
 
     /// Writes into the record of a run what was asked for and what came of it.
@@ -58,6 +57,15 @@ impl HeldClocks {
                 }
                 if let Some(watts) = ours.set_limit() {
                     gpu.power_limit = Probe::Known(watts);
+                }
+                let before = ours.power_limit.as_ref().and_then(|limit| limit.before);
+                if let (Some(before), Probe::Known(usual)) = (before, &gpu.power_limit_default)
+                    && (before - usual).abs() >= 1.0
+                {
+                    header.warnings.push(format!(
+                        "the power limit of GPU {} was {before} W before, and not its default of {usual} W: {before} W are restored at the end",
+                        gpu.index
+                    ));
                 }
             }
         }
@@ -93,7 +101,7 @@ fn sentences(ClocksGivenBack { guard_was_gone, refused, reads }: &ClocksGivenBac
             HeldSetting::Power { before } => ("power limit", format!("-pl {}", f64::from(*before) / 1000.0)),
         };
         notes.push(format!(
-            "warning: the {what} of {uuid} is still locked: {why}; next: sudo nvidia-smi -i {uuid} {flag}"
+            "warning: the {what} of {uuid} is still set: {why}; next: sudo nvidia-smi -i {uuid} {flag}"
         ));
     }
     if refused.is_empty() {
@@ -101,7 +109,7 @@ fn sentences(ClocksGivenBack { guard_was_gone, refused, reads }: &ClocksGivenBac
             let name: &str = domain.into();
             format!("; {name} of {uuid} reads {mhz} MHz")
         });
-        notes.push(format!("clocks: given back{}", reads.collect::<String>()));
+        notes.push(format!("clocks and power limits: given back{}", reads.collect::<String>()));
     }
     notes
 }

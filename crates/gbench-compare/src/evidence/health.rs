@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use gbench_model::{CaseRecord, GpuSign, HealthSign, ProcessRecord, RunRecord};
+use gbench_model::{CaseRecord, Conditions, GpuSign, HealthSign, ProcessRecord, RunRecord};
 
 use super::samples::{Evidence, MeasuredSide, ProcessValues};
 use super::throttling;
@@ -19,7 +19,8 @@ use crate::wording::warning::{HeldDown, Warning};
 
 impl<'a> ProcessValues<'a> {
     pub(crate) fn faults(&self) -> impl Iterator<Item = HealthSign> + use<'a> {
-        self.health.iter().map(|met| met.sign).filter(|sign| sign.is_fault())
+        let met = self.conditions.into_iter().flat_map(Conditions::health_of_used);
+        met.map(|met| met.sign).filter(|sign| sign.is_fault())
     }
 }
 
@@ -34,8 +35,8 @@ pub(crate) fn spoils(base: &ProcessValues, head: &ProcessValues) -> bool {
 
 /// Why a process of a case shows nothing: its card had a fault, or held its clocks down itself.
 pub fn spoilt_by_card(case: &CaseRecord, process: &ProcessRecord) -> Option<String> {
-    let mut met = process.conditions.iter().flat_map(|conditions| &conditions.health);
-    let fault = met.find(|met| met.sign.is_fault()).map(GpuSign::to_string);
+    let mut met = process.conditions.iter().flat_map(Conditions::health_of_used);
+    let fault = met.find(|met| met.sign.is_fault()).map(|met| met.to_string());
     fault.or_else(|| throttling::slowed_by_hardware(case, process).map(str::to_owned))
 }
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use gbench_model::{
-    Better, CaseId, CaseRecord, Counting, GpuSign, INSTRUCTIONS, Isolation, Metric, PcieLink, ReportedError,
-    SM_CLOCK, Stated, Timing, is_time,
+    Better, CaseId, CaseRecord, Conditions, Counting, INSTRUCTIONS, Isolation, Metric, PcieLink,
+    ReportedError, SM_CLOCK, Stated, Timing, is_time,
 };
 use gbench_stats as stats;
 
@@ -80,8 +80,8 @@ pub struct ProcessValues<'a> {
     pub busy: bool,
     pub throttled: bool,
     pub reasons: &'a [String],
-    /// Signs that the drivers of its GPUs gave meanwhile.
-    pub health: &'a [GpuSign],
+    /// With the signs that the drivers of its GPUs gave meanwhile.
+    pub conditions: Option<&'a Conditions>,
     /// The PCIe link of its GPU under load.
     pub link: Option<PcieLink>,
     /// For a time on a GPU: the median clock of its multiprocessors meanwhile, in the unit of its metric.
@@ -156,8 +156,8 @@ impl<'a> MeasuredSide<'a> {
                 busy: conditions.is_some_and(|conditions| conditions.busy),
                 throttled: conditions.is_some_and(|conditions| !conditions.throttled.is_empty()),
                 reasons: conditions.map_or(&[], |conditions| &conditions.throttled),
-                health: conditions.map_or(&[], |conditions| &conditions.health),
-                link: conditions.and_then(|conditions| conditions.telemetry.as_deref()?.gpu()?.link),
+                conditions,
+                link: conditions.and_then(Conditions::link_of_used),
                 clock: clocks.and_then(|clocks| clock_of(clocks, entry.process, scratch)),
                 sampled_clock: conditions
                     .and_then(|conditions| Some(conditions.telemetry.as_deref()?.gpu()?.sm_clock?.mean)),

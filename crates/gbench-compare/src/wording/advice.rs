@@ -93,7 +93,8 @@ pub enum Advice {
     CoolTheCard {},
     /// Look at the card, which had a fault.
     #[display(
-        "look at the card (`gbench-ci doctor`, `nvidia-smi -q`): reset it, or measure on another one, then compare again"
+        "look at the card (`gbench-ci doctor`, `nvidia-smi -q`): reset it, or measure on another one, then compare again; \
+         if a stored run had the fault, record that run again"
     )]
     LookAtTheCard {},
     /// Look at the card's PCIe link.

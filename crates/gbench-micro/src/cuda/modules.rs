@@ -105,7 +105,7 @@ mod attribute {
     pub(super) const FRAME_BYTES: i32 = 3;
     pub(super) const REGISTERS: i32 = 4;
     pub(super) const MAX_DYNAMIC_SHARED: i32 = 8;
-    pub(super) const NON_PORTABLE_CLUSTER: i32 = 13;
+    pub(super) const NON_PORTABLE_CLUSTER: i32 = 14;
 }
 
 struct Loaded {

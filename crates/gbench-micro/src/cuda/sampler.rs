@@ -198,8 +198,8 @@ impl Sampler {
         self.gpu.launch(&self.stamp, &self.stamp_launch, &Parameters::default().buffer(stamp))
     }
 
-    /// Loads the card for the seconds of a sustained case. From then on it also works before each sample, instead of being
-    /// blocked. Does nothing for other cases.
+    /// Loads the card for the seconds of a sustained case. From then on it also works before each sample, and is blocked only if
+    /// its calls are short. Does nothing for other cases.
     pub(super) fn load(&mut self, calls: u32, mut call: impl FnMut(u32) -> Result<()>) -> Result<()> {
         let Some(seconds) = self.sustained else { return Ok(()) };
         self.holds = false;
@@ -209,6 +209,8 @@ impl Sampler {
             done += self.back_to_back(self.lead, &mut call)?;
             self.lead = calls_within(LEAD, begun.elapsed().as_secs_f64() / f64::from(done));
         }
+        // The queue holds too few calls of a short kernel to give the host its time.
+        self.holds = self.lead == MAX_CALLS;
         Ok(())
     }
 

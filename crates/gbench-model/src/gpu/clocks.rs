@@ -192,6 +192,13 @@ pub enum ClockOutcome {
     Left,
 }
 
+impl ClockControl {
+    /// The gate has locked the clock of a card's multiprocessors.
+    pub fn locks_sm(&self) -> bool {
+        self.gpus.iter().any(|gpu| gpu.is_locked(ClockDomain::Sm))
+    }
+}
+
 impl ControlledGpu {
     /// Each requested clock.
     pub fn clocks(&self) -> impl Iterator<Item = (ClockDomain, &ControlledClock)> {

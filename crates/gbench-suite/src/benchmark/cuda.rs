@@ -148,14 +148,23 @@ impl CudaLaunch {
     }
 
     /// The launch on a usual card, and, if the grid depends on the card, that by multiprocessors.
-    fn on_cards(&self, params: &Params) -> Result<(KernelLaunch, BTreeMap<u32, [u32; 3]>), String> {
+    pub(crate) fn on_cards(
+        &self,
+        params: &Params,
+    ) -> Result<(KernelLaunch, BTreeMap<u32, [u32; 3]>), String> {
         let depends = |it: &KernelNumber| match it {
             KernelNumber::Number(_) => false,
             KernelNumber::Expression(text) => is_of_card(text, |name| params.contains_key(name)),
         };
         let of = |sms| Some((sms, self.of(&on_card(params, sms)).ok()?.grid));
         let grids = if self.grid.iter().any(depends) { 1..=MOST_SMS } else { 1..=0 };
-        Ok((self.of(params)?, grids.filter_map(of).collect()))
+        let grids: BTreeMap<_, _> = grids.filter_map(of).collect();
+        let launch = match (self.of(params), grids.keys().next()) {
+            // The usual number gives none, another one does.
+            (Err(_), Some(sms)) => self.of(&on_card(params, *sms))?,
+            (launch, _) => launch?,
+        };
+        Ok((launch, grids))
     }
 
     /// Errors: why it cannot be computed for these parameters.

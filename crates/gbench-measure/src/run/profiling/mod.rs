@@ -25,7 +25,7 @@ use crate::run::record::arm::{Finished, slug};
 use crate::run::session::event::Progress;
 use crate::run::session::launcher::{Launcher, RunSession};
 use crate::store::journal::RunFolder;
-use gbench_model::{ClocksState, CutShort, Profile, ProfileOutcome, Profiler, Result, RunRecord, Side};
+use gbench_model::{CutShort, Profile, ProfileOutcome, Profiler, Result, RunRecord, Side};
 use gbench_suite::ProfileOptions;
 use gbench_suite::plan::{PlannedCase, RoundsPlan};
 
@@ -106,9 +106,8 @@ pub(super) fn profile_run<'c>(
     Ok(ended)
 }
 
-/// True if the gate has locked a clock.
 fn is_locked(record: &RunRecord) -> bool {
-    record.clocks.as_ref().is_some_and(|clocks| clocks.state != ClocksState::Unlocked)
+    record.clocks.as_ref().is_some_and(|clocks| clocks.locks_sm())
 }
 
 struct CaseProfiling<'l, 'h, 'o> {

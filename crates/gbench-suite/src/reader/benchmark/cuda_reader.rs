@@ -84,7 +84,7 @@ fn read_entry(table: &mut Table, sweep: &SweptParams) -> Option<CudaEntry> {
     let cooperative = table.take("cooperative").and_then(|item| item.flag()).unwrap_or_default();
     let launch = CudaLaunch { grid: grid?, block: block?, shared, cluster: clusters?, cooperative };
     if let Some(item) = &cluster
-        && let Some((point, why)) = sweep.points.iter().find_map(|it| Some((it, launch.of(it).err()?)))
+        && let Some((point, why)) = sweep.points.iter().find_map(|it| Some((it, launch.on_cards(it).err()?)))
     {
         let next = "write a number of blocks that divides the grid: 2, or [2, 1, 1]";
         return item.refuse(format!("{}{why}", for_point(point)), next);
