@@ -154,8 +154,8 @@ impl CudaLaunch {
             KernelNumber::Expression(text) => is_of_card(text, |name| params.contains_key(name)),
         };
         let of = |sms| Some((sms, self.of(&on_card(params, sms)).ok()?.grid));
-        let grids = if self.grid.iter().any(depends) { 1..=MOST_SMS } else { 1..=0 };
-        Ok((self.of(params)?, grids.filter_map(of).collect()))
+        let most = if self.grid.iter().any(depends) { MOST_SMS } else { 0 };
+        Ok((self.of(params)?, (1..=most).filter_map(of).collect()))
     }
 
     /// Errors: why it cannot be computed for these parameters.
