@@ -18,9 +18,8 @@ pub(super) fn is(bytes: &[u8]) -> bool {
 /// Its target is written as nvcc does: `compute_90`.
 pub(super) fn read(bytes: &[u8]) -> Result<ArchCode, CodeError> {
     let text = text(bytes);
-    let word = |name: &str| {
-        Some(text.split_once(name)?.1.split([' ', '\t', '\n', '\r', ',']).find(|it| !it.is_empty())?)
-    };
+    let word =
+        |name: &str| text.split_once(name)?.1.split([' ', '\t', '\n', '\r', ',']).find(|it| !it.is_empty());
     let (Some(version), Some(target)) = (word(".version"), word(".target")) else {
         return Err(CodeError::Malformed("its PTX has no version or no target"));
     };

@@ -157,8 +157,8 @@ impl CudaLaunch {
             KernelNumber::Expression(text) => is_of_card(text, |name| params.contains_key(name)),
         };
         let of = |sms| Some((sms, self.of(&on_card(params, sms)).ok()?.grid));
-        let grids = if self.grid.iter().any(depends) { 1..=MOST_SMS } else { 1..=0 };
-        let grids: BTreeMap<_, _> = grids.filter_map(of).collect();
+        let most = if self.grid.iter().any(depends) { MOST_SMS } else { 0 };
+        let grids: BTreeMap<_, _> = (1..=most).filter_map(of).collect();
         let launch = match (self.of(params), grids.keys().next()) {
             // The usual number gives none, another one does.
             (Err(_), Some(sms)) => self.of(&on_card(params, *sms))?,

@@ -101,7 +101,7 @@ fn element_bytes(dtype: DType) -> Result<u64, String> {
     let is_known = !matches!(dtype, DType::F4e2m1 | DType::I4 | DType::C64 | DType::C128);
     let bits = dtype.bits() as u64;
     let name: &str = dtype.into();
-    if is_known && bits % 8 == 0 {
+    if is_known && bits.is_multiple_of(8) {
         Ok(bits / 8)
     } else {
         Err(format!("no tensor map has elements of `{name}`"))
