@@ -1,10 +1,10 @@
 //! The target of a makefile that measures without a harness.
 
 use super::calibrating;
-use crate::discover::findings::{Discovered, Findings};
+use super::make_rules::{MakeRule, MakeRules, plain};
+use crate::discover::findings::{Discovered, Findings, leaf};
 use gbench_formats::adapters::SourceTree;
 
-const FILES: [&str; 3] = ["GNUmakefile", "makefile", "Makefile"];
 const TARGETS: [&str; 2] = ["bench", "benchmark"];
 
 /// Adds an entry for a target `bench` or `benchmark`. True if the makefile builds the benchmarks here: their sources are then
@@ -44,44 +44,82 @@ pub(crate) fn add(tree: &dyn SourceTree, findings: &mut Findings) -> bool {
     true
 }
 
-/// The makefile that has a target for benchmarks, the target, and its recipe.
+/// The makefile that has a target for benchmarks, the target, and its recipe with those of what it needs.
 fn benchmarks(tree: &dyn SourceTree) -> Option<(&'static str, &'static str, String)> {
-    let (file, text) = FILES.into_iter().find_map(|file| Some((file, tree.text(file)?)))?;
-    TARGETS.into_iter().find_map(|target| Some((file, target, recipe(&text, target)?)))
+    let made = MakeRules::of(tree, "")?;
+    TARGETS.into_iter().find_map(|target| {
+        let rule = made.named(target)?;
+        let needed = rule.needs.iter().filter_map(|need| Some((made.named(need)?, need.as_str())));
+        let rules = std::iter::once((rule, target)).chain(needed);
+        let lines: Vec<String> = rules.flat_map(|(rule, target)| rule.lines(target)).collect();
+        Some((made.file, target, lines.join("\n")))
+    })
 }
 
 pub(super) fn has_benchmarks(tree: &dyn SourceTree) -> bool {
     benchmarks(tree).is_some()
 }
 
-/// The command, in the root of the tree, by which a folder's makefile builds a CUDA program: its rule has that name, or makes
-/// programs of sources. `None`: no makefile is known to build it.
-pub(super) fn builds(tree: &dyn SourceTree, dir: &str, program: &str) -> Option<Vec<String>> {
-    let beside = |file: &str| if dir.is_empty() { file.to_owned() } else { format!("{dir}/{file}") };
-    let text = FILES.into_iter().find_map(|file| tree.text(&beside(file)))?;
-    let has_pattern = text.lines().any(|line| line.replace(' ', "").starts_with("%:%.cu"));
-    if rule(&text, program).is_none() && !has_pattern {
-        return None;
-    }
+/// A program that a folder's makefile builds.
+pub(super) struct MadeProgram {
+    /// In the root of the tree.
+    pub build: Vec<String>,
+    /// Relative to the folder.
+    pub program: String,
+    /// Those by which a recipe of the makefile starts it.
+    pub arguments: Vec<String>,
+}
+
+/// The program of a source, which a rule makes of it, of its object, or of any source of its kind. `None`: no makefile is known
+/// to build it.
+pub(super) fn builds(tree: &dyn SourceTree, dir: &str, file: &str) -> Option<MadeProgram> {
+    let made = MakeRules::of(tree, dir)?;
+    let (stem, extension) = file.rsplit_once('.')?;
+    let objects = [".o", ".obj"].map(|end| format!("{stem}{end}"));
+    let is_of_source = |need: &String| need == file || objects.iter().any(|object| leaf(need) == object);
+    let is_program = |target: &str| {
+        let unknown = target.contains(['$', '%', '(']) || target.starts_with(['/', '.']) || target.is_empty();
+        let library = [".o", ".obj", ".a", ".so", ".ptx", ".cubin"].iter().any(|end| target.ends_with(end));
+        !unknown && !library && !made.is_phony(target)
+    };
+    let rules = made.rules.iter().filter(|rule| rule.needs.iter().any(is_of_source));
+    let by_need = rules.flat_map(|rule| rule.targets.iter().map(move |target| (rule, target.clone())));
+    let by_name = made.named(stem).map(|rule| (rule, stem.to_owned()));
+    let pattern = format!("%.{extension}");
+    let of_any = |rule: &&MakeRule| rule.targets == ["%"] && rule.needs.contains(&pattern);
+    let by_pattern = made.rules.iter().find(of_any).map(|rule| (rule, stem.to_owned()));
+    let mut found: Vec<(&MakeRule, String)> =
+        by_need.chain(by_name).chain(by_pattern).filter(|(_, target)| is_program(target)).collect();
+    found.sort_by_key(|(rule, target)| (output(rule, target) != *target, leaf(target) != stem));
+    let (rule, target) = found.into_iter().next()?;
+    let program = output(rule, &target);
+    let arguments = made.rules.iter().flat_map(|rule| {
+        let target = rule.targets.first().map_or("", String::as_str);
+        rule.lines(target).into_iter().filter_map(|line| arguments(&line, &program))
+    });
+    let arguments = arguments.into_iter().next().unwrap_or_default();
     let place = if dir.is_empty() { Vec::new() } else { vec!["-C".to_owned(), dir.to_owned()] };
-    Some(["make".to_owned()].into_iter().chain(place).chain([program.to_owned()]).collect())
+    let build = ["make".to_owned()].into_iter().chain(place).chain([target]).collect();
+    Some(MadeProgram { build, program, arguments })
 }
 
-fn recipe(text: &str, target: &str) -> Option<String> {
-    let (needs, mut lines) = rule(text, target)?;
-    for need in needs {
-        lines.extend(rule(text, need).into_iter().flat_map(|(_, lines)| lines));
-    }
-    Some(lines.join("\n"))
+/// The file that a rule writes: what its recipe names, else its target.
+fn output(rule: &MakeRule, target: &str) -> String {
+    let lines = rule.lines(target);
+    let written = lines.iter().find_map(|line| {
+        let mut words = line.split_whitespace().skip_while(|word| *word != "-o");
+        words.nth(1).map(plain)
+    });
+    written.filter(|file| !file.contains('$')).unwrap_or(plain(target)).to_owned()
 }
 
-fn rule<'t>(text: &'t str, target: &str) -> Option<(Vec<&'t str>, Vec<&'t str>)> {
-    let mut lines = text.lines();
-    let needs = lines.find_map(|line| {
-        let rest = line.strip_prefix(target)?.trim_start().strip_prefix(':')?;
-        (!rest.starts_with('=')).then_some(rest)
-    })?;
-    let (needs, first) = needs.split_once(';').unwrap_or((needs, ""));
-    let below = lines.take_while(|line| line.starts_with('\t') || line.trim().is_empty());
-    Some((needs.split_whitespace().collect(), std::iter::once(first).chain(below).collect()))
+/// The arguments of a line of a recipe that starts a program; `None`: it starts another one, or only a shell knows them.
+fn arguments(line: &str, program: &str) -> Option<Vec<String>> {
+    let is_plain = |word: &&str| word.chars().all(|c| c.is_ascii_alphanumeric() || "._/=,:+-".contains(c));
+    line.split([';', '&']).find_map(|command| {
+        let mut words = command.split_whitespace().skip_while(|word| word.contains('='));
+        words.next().filter(|word| word.strip_prefix("./") == Some(program))?;
+        let words: Vec<&str> = words.collect();
+        words.iter().all(is_plain).then(|| words.into_iter().map(str::to_owned).collect())
+    })
 }
