@@ -305,6 +305,9 @@ impl Reader<'_> {
             "get_filename_component" if rest.get(1).is_some_and(|how| how.starts_with("NAME_W")) => {
                 self.variables.insert(first, vec![stem(&rest[0]).to_owned()]);
             }
+            "get_filename_component" if rest.get(1).is_some_and(|how| how == "NAME") => {
+                self.variables.insert(first, vec![leaf(&rest[0]).to_owned()]);
+            }
             "option" => {
                 let off = !rest.last().is_some_and(|word| word.eq_ignore_ascii_case("on"));
                 if off && first.to_ascii_uppercase().contains("BENCH") && !self.options.contains(&first) {

@@ -129,7 +129,7 @@ impl LeftOut {
                 return Some(format!("the kernel `{name}` of {path} is not proposed: it {}", why.why(name)));
             }
             let named = |(name, path, why): &&(String, String, NoCall)| match why {
-                NoCall::Argument(why) => format!("`{name}` of {path} {why}"),
+                NoCall::Argument(why) => format!("`{name}` of {path} (it {why})"),
                 _ => format!("`{name}` of {path}"),
             };
             let named: Vec<String> = of_group.iter().map(named).collect();

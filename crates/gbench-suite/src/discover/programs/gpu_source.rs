@@ -8,6 +8,7 @@ use gbench_formats::adapters::SourceTree;
 use crate::discover::cuda::code_text::{CodeText, CodeToken, tokens};
 use crate::discover::findings::leaf;
 use crate::discover::programs::make_rules::below;
+use crate::discover::programs::sources::is_program;
 use crate::discover::python::layouts::folder;
 
 /// Files whose includes are followed.
@@ -30,8 +31,11 @@ const LIBRARIES: [(&str, &str); 16] = [
     ("hipsparse.h", "-lhipsparse"),
     ("rocblas.h", "-lrocblas"),
     ("rocrand.h", "-lrocrand"),
-    ("cuda.h", "-lcuda"),
+    ("cuda.h", DRIVER),
 ];
+const DRIVER: &str = "-lcuda";
+const OF_DRIVER: [&str; 7] =
+    ["cuInit(", "cuCtx", "cuDevice", "cuModule", "cuLibrary", "cuLaunch", "cuTensorMap"];
 const OF_TEMPLATES: [&str; 7] =
     ["thrust/", "cub/", "cute/", "cutlass/", "hipcub/", "rocprim/", "cudnn_frontend"];
 const OF_PROCESSES: [&str; 3] = ["mpi.h", "nvshmem.h", "rocshmem/"];
@@ -56,25 +60,13 @@ impl GpuLanguage {
             Self::Hip => "hipcc",
         }
     }
-
-    /// The language of a source by its name and text. C++ is only HIP if it launches kernels.
-    fn of(path: &str, text: &str, code: &str) -> Option<Self> {
-        let is_hip = included(text).any(|(name, _)| name == "hip/hip_runtime.h" || name == "hip_runtime.h");
-        match path.rsplit_once('.')?.1 {
-            "hip" => Some(Self::Hip),
-            "cu" if is_hip => Some(Self::Hip),
-            "cu" => Some(Self::Cuda),
-            "cpp" | "cc" | "cxx" if is_hip && launches(code) => Some(Self::Hip),
-            _ => None,
-        }
-    }
 }
 
 pub(super) struct GpuSource {
     pub language: GpuLanguage,
     pub text: String,
     /// The text without comments and literals.
-    pub code: String,
+    code: String,
     /// Angle brackets: not a file of the tree.
     headers: BTreeSet<String>,
     /// Folders of the tree in which headers lie that are found nowhere else.
@@ -83,24 +75,36 @@ pub(super) struct GpuSource {
 }
 
 impl GpuSource {
-    /// `None`: it is no source of these languages.
+    /// `None`: it is not a program of these languages.
     pub(super) fn read(tree: &dyn SourceTree, path: &str) -> Option<Self> {
         let extension = path.rsplit_once('.')?.1;
         if !["cu", "hip", "cpp", "cc", "cxx"].contains(&extension) {
             return None;
         }
         let text = tree.text(path)?;
+        let is_cpp = !["cu", "hip"].contains(&extension);
+        if is_cpp && !included(&text).any(|(name, _)| is_of_hip(name)) {
+            return None;
+        }
         let code = CodeText::new(&text).code;
-        let language = GpuLanguage::of(path, &text, &code)?;
+        if !is_program(&code) {
+            return None;
+        }
         let mut source = Self {
-            language,
+            language: GpuLanguage::Cuda,
             launches: launches(&code),
             text,
             code,
             headers: BTreeSet::new(),
             folders: BTreeSet::new(),
         };
+        if is_cpp && !source.launches {
+            return None;
+        }
         source.follow(tree, path);
+        if extension != "cu" || source.headers.iter().any(|name| is_of_hip(name)) {
+            source.language = GpuLanguage::Hip;
+        }
         Some(source)
     }
 
@@ -112,10 +116,14 @@ impl GpuSource {
                 let beside = below(folder(&path), name);
                 let is_there = |path: &String| tree.files().binary_search(path).is_ok();
                 let elsewhere = || {
-                    let is_own = is_quoted || name.contains('.') && library(name).is_none();
+                    let is_own =
+                        is_quoted || name.contains('.') && library(name).is_none() && !is_of_hip(name);
                     let end = Some(format!("/{name}")).filter(|_| is_own)?;
                     let found = tree.files().iter().filter(|path| path.ends_with(&end));
-                    found.min_by_key(|path| path.len()).cloned()
+                    // The nearest of several.
+                    let shared =
+                        |other: &String| other.bytes().zip(path.bytes()).take_while(|(a, b)| a == b).count();
+                    found.max_by_key(|other| (shared(other), std::cmp::Reverse(other.len()))).cloned()
                 };
                 let found = Some(beside).filter(|path| is_quoted && is_there(path));
                 let Some(file) = found.or_else(|| {
@@ -141,7 +149,7 @@ impl GpuSource {
     pub(super) fn launches(&self) -> bool {
         let of_library = |name: &String| {
             OF_TEMPLATES.iter().any(|start| name.starts_with(start))
-                || self.libraries().iter().any(|flag| *flag != "-lcuda")
+                || self.libraries().iter().any(|flag| *flag != DRIVER)
         };
         self.launches || self.headers.iter().any(of_library)
     }
@@ -152,7 +160,10 @@ impl GpuSource {
     }
 
     fn libraries(&self) -> BTreeSet<&'static str> {
-        self.headers.iter().filter_map(|name| library(name)).collect()
+        // Many include the driver's header and call nothing of it.
+        let calls = |word: &&str| self.code.contains(*word);
+        let is_called = |flag: &&str| *flag != DRIVER || OF_DRIVER.iter().any(|word| calls(word));
+        self.headers.iter().filter_map(|name| library(name)).filter(is_called).collect()
     }
 
     /// The compiler and its words.
@@ -205,16 +216,27 @@ fn library(name: &str) -> Option<&'static str> {
     LIBRARIES.iter().find(|(header, _)| leaf(name) == *header).map(|(_, flag)| *flag)
 }
 
+fn is_of_hip(header: &str) -> bool {
+    ["hip/hip_runtime.h", "hip_runtime.h", "hip/hip_runtime_api.h"].contains(&header)
+}
+
 fn launches(code: &str) -> bool {
     ["<<<", "LaunchKernel", "__global__"].iter().any(|word| code.contains(word))
 }
 
-/// The names in the `#include` lines of a text, and whether they are in quotes.
+/// The names in the `#include` lines of a text, and whether they are in quotes; without those that a macro switches on.
 fn included(text: &str) -> impl Iterator<Item = (&str, bool)> {
-    text.lines().filter_map(|line| {
-        let rest = line.trim_start().strip_prefix('#')?.trim_start().strip_prefix("include")?.trim_start();
+    let mut switched: Vec<bool> = Vec::new();
+    text.lines().filter_map(move |line| {
+        let rest = line.trim_start().strip_prefix('#')?.trim_start();
+        if rest.starts_with("if") {
+            switched.push(!rest.starts_with("ifndef"));
+        } else if rest.starts_with("endif") {
+            switched.pop();
+        }
+        let rest = rest.strip_prefix("include")?.trim_start();
         let is_quoted = rest.starts_with('"');
         let name = rest.strip_prefix(['"', '<'])?.split(['"', '>']).next()?;
-        Some((name.trim(), is_quoted))
+        (!switched.contains(&true)).then(|| (name.trim(), is_quoted))
     })
 }

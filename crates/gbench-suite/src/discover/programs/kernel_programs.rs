@@ -9,7 +9,6 @@ use gbench_model::text::{count, list};
 use super::gpu_source::{GpuLanguage, GpuSource};
 use super::kernel_scripts::{KernelScripts, NoScript};
 use super::makefile::MadeProgram;
-use super::sources::is_program;
 use super::{calibrating, makefile, started};
 use crate::discover::findings::{Discovered, Findings, id_word, leaf, literal};
 
@@ -134,7 +133,7 @@ pub(super) fn traced() -> Option<Harness> {
 /// calibrates itself by a harness.
 fn source(tree: &dyn SourceTree, cmake: &CMakePrograms, path: &str) -> Option<Result<Discovered, NoProgram>> {
     let source = GpuSource::read(tree, path)?;
-    if !is_program(&source.code) || !source.launches() || calibrating::by_text("cu", &source.text).is_some() {
+    if !source.launches() || calibrating::by_text("cu", &source.text).is_some() {
         return None;
     }
     if source.is_of_several_processes() {
@@ -185,14 +184,14 @@ fn source(tree: &dyn SourceTree, cmake: &CMakePrograms, path: &str) -> Option<Re
     Some(Ok(Discovered { name, harness: traced(), binaries, gpu: true, ..entry }))
 }
 
-/// The name of a program; one that is called like many others has that of its folder in addition.
+/// The name of a program; that of its folder, if it is called like many others.
 fn named(path: &str, command: &[String]) -> String {
     const USUAL: [&str; 5] = ["main", "src", "test", "run", "a.out"];
     let program = command.first().map_or("", |word| leaf(word));
     let above = leaf(path.rsplit_once('/').map_or("", |(folder, _)| folder));
     match program {
         _ if above.is_empty() || !USUAL.contains(&program) => id_word(program),
-        _ => id_word(&format!("{above}-{program}")),
+        _ => id_word(above),
     }
 }
 

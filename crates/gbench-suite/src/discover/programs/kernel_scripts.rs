@@ -6,6 +6,7 @@ use std::path::Path;
 use gbench_formats::adapters::{BuildStep, Harness, SourceTree};
 
 use super::make_rules::below;
+use super::makefile::{self, MadeScript};
 use super::python_text::PythonText;
 use super::{kernel_programs, started};
 use crate::discover::findings::{Discovered, id_word, leaf, literal};
@@ -14,6 +15,7 @@ use crate::discover::python::layouts::folder;
 const FOLDERS: [&str; 5] = ["bench", "benches", "benchmark", "benchmarks", "benchmarking"];
 /// Words of `setup.py` that compile an extension.
 const EXTENSIONS: [&str; 4] = ["CUDAExtension", "CppExtension", "ext_modules", "cuda_extension"];
+const LAUNCHERS: [&str; 4] = ["torchrun", "mpirun", "mpiexec", "accelerate"];
 const TEST_FOLDERS: [&str; 2] = ["test", "tests"];
 
 /// Why a script has no entry.
@@ -72,8 +74,12 @@ impl<'t> KernelScripts<'t> {
         let uses_gpu = script.imports().any(|name| name.starts_with("torch") || self.is_own(name));
         let is_benchmark = self.has_kernels && named && uses_gpu;
         let is_own = script.has_own_kernels();
-        if !(is_own || is_benchmark) || !script.runs(named) {
+        if !(is_own || is_benchmark) || !script.runs(started::is_named(stem)) {
             return None;
+        }
+        let made = makefile::starts(self.tree, folder(path), leaf(path));
+        if made.as_ref().is_some_and(|made| LAUNCHERS.iter().any(|word| made.line.contains(word))) {
+            return Some(Err(NoScript::Processes));
         }
         if script.is_of_several_processes() {
             return Some(Err(NoScript::Processes));
@@ -92,7 +98,7 @@ impl<'t> KernelScripts<'t> {
             harness,
             fills_time: plot.is_none() && started::calibrates_with(self.folder, path, &text).is_some(),
             file: plot,
-            ..self.entry(path, &script, why)
+            ..made.map_or_else(|| self.entry(path, &script, why.clone()), |made| made_entry(path, made, &why))
         }))
     }
 
@@ -163,8 +169,9 @@ impl<'t> KernelScripts<'t> {
 
     /// The folder whose `setup.py` compiles a module of this name.
     fn extension(&self, name: &str) -> Option<&String> {
-        let quoted = ['"', '\''].map(|quote| format!("{quote}{name}{quote}"));
-        let has = |text: &str| !name.is_empty() && quoted.iter().any(|word| text.contains(word));
+        let plain = |text: &str| text.replace(char::is_whitespace, "").replace('\'', "\"");
+        let ways = ["name=", "Extension("].map(|before| format!("{before}\"{name}\""));
+        let has = |text: &str| !name.is_empty() && ways.iter().any(|way| plain(text).contains(way));
         self.extensions.iter().find(|(_, text)| has(text)).map(|(folder, _)| folder)
     }
 
@@ -206,6 +213,20 @@ impl<'t> KernelScripts<'t> {
             _ => Some(BuildStep::Shell(lines.join(" && "))),
         };
         (places.into_iter().collect(), step)
+    }
+}
+
+/// A script that a makefile starts, in its folder and behind what the makefile builds.
+fn made_entry(path: &str, made: MadeScript, why: &str) -> Discovered {
+    Discovered {
+        name: id_word(leaf(folder(path))),
+        command: vec!["python3".into(), literal(leaf(path))],
+        dir: folder(path).to_owned(),
+        build: Some(BuildStep::Command(made.build.iter().map(|word| literal(word)).collect())),
+        binaries: ["make", "python3"].map(str::to_owned).into(),
+        gpu: true,
+        why: format!("{why}; a makefile builds what it imports"),
+        ..Discovered::default()
     }
 }
 

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use super::calibrating::{self, calibrates};
+use super::python_text::PythonText;
 use crate::discover::files::{files, is_executable, text_of};
 use crate::discover::findings::{Discovered, Findings, id_word, leaf, literal};
 use gbench_formats::adapters::{Harness, Program, SourceTree};
@@ -142,9 +143,13 @@ fn script(
         ..Discovered::default()
     };
     match extension {
+        "py" if stem == "__init__" => None,
         "py" if is_helper(stem) && (named || place.starts_with("benchmark")) => Some(Err(NoEntry::Helps)),
         "py" if named || place.starts_with("benchmark") => {
             let text = text();
+            if !named && !PythonText(&text).runs(true) {
+                return None;
+            }
             if has_tests(&text) {
                 return Some(Err(NoEntry::Said(format!(
                     "{path} has pytest tests, but none with the fixture `benchmark`, so that it measures \
