@@ -186,8 +186,9 @@ fn source(tree: &dyn SourceTree, cmake: &CMakePrograms, path: &str) -> Option<Re
 
 /// The name of a program; that of its folder, if it is called like many others.
 fn named(path: &str, command: &[String]) -> String {
-    const USUAL: [&str; 5] = ["main", "src", "test", "run", "a.out"];
+    const USUAL: [&str; 5] = ["a", "main", "run", "src", "test"];
     let program = command.first().map_or("", |word| leaf(word));
+    let program = [".exe", ".out"].iter().find_map(|end| program.strip_suffix(end)).unwrap_or(program);
     let above = leaf(path.rsplit_once('/').map_or("", |(folder, _)| folder));
     match program {
         _ if above.is_empty() || !USUAL.contains(&program) => id_word(program),

@@ -62,15 +62,16 @@ impl<'t> PythonText<'t> {
         ["init_process_group(", "LOCAL_RANK", "nvshmem", "rocshmem"].iter().any(|word| self.0.contains(word))
     }
 
-    /// The names of the packages and modules that it imports, and those of its parts: `a.b` of `from a.b import c`.
+    /// The names of the packages and modules that it imports: `a.b` of `from a.b import c`.
     pub(super) fn imports(&self) -> impl Iterator<Item = &'t str> {
-        self.0.lines().filter_map(|line| {
+        let is_name = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
+        let names = self.0.lines().flat_map(|line| {
             let line = line.trim_start();
-            let rest = line.strip_prefix("from ").or_else(|| line.strip_prefix("import "))?;
-            let name = rest.split([' ', ',', ';']).next()?;
-            let is_name = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
-            (!name.is_empty() && name.chars().all(is_name)).then_some(name)
-        })
+            let of_one = line.strip_prefix("from ").and_then(|rest| rest.split(' ').next());
+            let of_list = line.strip_prefix("import ").into_iter().flat_map(|rest| rest.split(','));
+            of_one.into_iter().chain(of_list.filter_map(|name| name.split_whitespace().next()))
+        });
+        names.filter(move |name| !name.is_empty() && name.chars().all(is_name))
     }
 
     /// True if it imports by its place in a package, so that only `-m` starts it.

@@ -147,15 +147,15 @@ fn script(
         "py" if is_helper(stem) && (named || place.starts_with("benchmark")) => Some(Err(NoEntry::Helps)),
         "py" if named || place.starts_with("benchmark") => {
             let text = text();
-            if !named && !PythonText(&text).runs(true) {
-                return None;
-            }
             if has_tests(&text) {
                 return Some(Err(NoEntry::Said(format!(
                     "{path} has pytest tests, but none with the fixture `benchmark`, so that it measures \
                         nothing. Write a test with `benchmark` of pytest-benchmark, or a program that does the \
                         work"
                 ))));
+            }
+            if !named && !PythonText(&text).runs(true) {
+                return None;
             }
             let entry = || found(&["python3", path], "python3", format!("{path} is a Python program"));
             let calibrates = calibrates_with(folder, path, &text);

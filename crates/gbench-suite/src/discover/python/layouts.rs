@@ -132,7 +132,8 @@ fn has_function(tree: &dyn SourceTree, path: &str, name: &str) -> bool {
         let first: Vec<&str> = words.iter().map(String::as_str).collect();
         match first.as_slice() {
             ["def", name, ..] | ["async", "def", name, ..] => {
-                line.starts_with(['d', 'a']) && named(name) && is_called_plainly(&lines[at..].join("\n"))
+                let is_called = *name == own || named(name) && is_called_plainly(&lines[at..].join("\n"));
+                line.starts_with(['d', 'a']) && is_called
             }
             ["from", rest @ ..] => rest.iter().any(|word| named(word)),
             [name, ..] => {
