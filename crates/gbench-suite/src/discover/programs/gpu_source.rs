@@ -72,6 +72,8 @@ pub(super) struct GpuSource {
     /// Folders of the tree in which headers lie that are found nowhere else.
     folders: BTreeSet<String>,
     launches: bool,
+    /// It has concepts of C++20.
+    has_concepts: bool,
 }
 
 impl GpuSource {
@@ -93,6 +95,7 @@ impl GpuSource {
         let mut source = Self {
             language: GpuLanguage::Cuda,
             launches: launches(&code),
+            has_concepts: has_concepts(&code),
             text,
             code,
             headers: BTreeSet::new(),
@@ -139,6 +142,7 @@ impl GpuSource {
                 if seen.len() < MAX_INCLUDED && seen.insert(file.clone()) {
                     let text = tree.text(&file).unwrap_or_default();
                     self.launches |= launches(&text);
+                    self.has_concepts |= has_concepts(&text);
                     waiting.push_back((file, text));
                 }
             }
@@ -214,6 +218,14 @@ fn ends(body: &[CodeToken]) -> bool {
 /// The linker's word for the library of a header.
 fn library(name: &str) -> Option<&'static str> {
     LIBRARIES.iter().find(|(header, _)| leaf(name) == *header).map(|(_, flag)| *flag)
+}
+
+fn has_concepts(code: &str) -> bool {
+    let is_concept = |line: &str| {
+        let rest = line.trim_start().rsplit('>').next().unwrap_or_default().trim_start();
+        rest.starts_with("concept ") && rest.contains('=')
+    };
+    code.lines().any(is_concept)
 }
 
 fn is_of_hip(header: &str) -> bool {

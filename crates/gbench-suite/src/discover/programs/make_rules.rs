@@ -141,7 +141,9 @@ impl Reader<'_> {
         let words = |text: &str| text.split_whitespace().map(|word| plain(word).to_owned()).collect();
         let needs = words(&needs.replace('|', " "));
         let recipe = Some(self.expanded(recipe, 0)).filter(|line| !line.is_empty()).into_iter().collect();
-        self.rules.push(MakeRule { targets: words(&targets), needs, recipe });
+        // A target that only make knows is one, whatever its words.
+        let targets = if targets.contains("$(") { vec![targets] } else { words(&targets) };
+        self.rules.push(MakeRule { targets, needs, recipe });
         true
     }
 
