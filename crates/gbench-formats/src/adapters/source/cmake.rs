@@ -22,7 +22,7 @@ const FILE: &str = "CMakeLists.txt";
 /// `-j` alone starts one compiler per file, which needs more memory than a runner has.
 const JOBS: &str = "-j $(nproc)";
 
-/// A target whose program lies where the reader cannot tell.
+/// A target whose program the reader cannot place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NoPlace {
     pub target: String,

@@ -38,6 +38,7 @@ const OF_DRIVER: [&str; 7] =
     ["cuInit(", "cuCtx", "cuDevice", "cuModule", "cuLibrary", "cuLaunch", "cuTensorMap"];
 const OF_TEMPLATES: [&str; 7] =
     ["thrust/", "cub/", "cute/", "cutlass/", "hipcub/", "rocprim/", "cudnn_frontend"];
+const OF_TORCH: [&str; 4] = ["torch/", "ATen/", "c10/", "pybind11/"];
 const OF_PROCESSES: [&str; 3] = ["mpi.h", "nvshmem.h", "rocshmem/"];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -170,17 +171,21 @@ impl GpuSource {
         self.headers.iter().filter_map(|name| library(name)).filter(is_called).collect()
     }
 
-    /// The compiler and its words.
-    pub(super) fn compiled(&self, path: &str, output: &str) -> Vec<String> {
+    /// The compiler and its words. `None`: it has headers of torch, which only torch's build finds.
+    pub(super) fn compiled(&self, path: &str, output: &str) -> Option<Vec<String>> {
+        if self.headers.iter().any(|name| OF_TORCH.iter().any(|start| name.starts_with(start))) {
+            return None;
+        }
         let architecture = (self.language == GpuLanguage::Cuda).then_some("-arch=native");
-        let words =
-            [self.language.compiler(), "-O3"].into_iter().chain(architecture).chain(["-o", output, path]);
+        let standard = self.has_concepts.then_some("-std=c++20");
+        let words = [self.language.compiler(), "-O3"].into_iter().chain(architecture).chain(standard);
+        let words = words.chain(["-o", output, path]);
         let folders = self.folders.iter().map(|folder| {
             let folder = if folder.is_empty() { "." } else { folder };
             format!("-I{folder}")
         });
         let libraries = self.libraries().into_iter().map(str::to_owned);
-        words.map(str::to_owned).chain(folders).chain(libraries).collect()
+        Some(words.map(str::to_owned).chain(folders).chain(libraries).collect())
     }
 
     /// True if it ends with an error or a message unless it is given arguments.
@@ -222,10 +227,11 @@ fn library(name: &str) -> Option<&'static str> {
 
 fn has_concepts(code: &str) -> bool {
     let is_concept = |line: &str| {
-        let rest = line.trim_start().rsplit('>').next().unwrap_or_default().trim_start();
-        rest.starts_with("concept ") && rest.contains('=')
+        let (before, rest) = line.split_once("concept ")?;
+        let before = before.trim();
+        Some((before.is_empty() || before.ends_with('>')) && rest.contains('='))
     };
-    code.lines().any(is_concept)
+    code.lines().any(|line| is_concept(line).unwrap_or(false))
 }
 
 fn is_of_hip(header: &str) -> bool {

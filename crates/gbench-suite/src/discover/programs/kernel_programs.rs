@@ -199,7 +199,7 @@ fn named(path: &str, command: &[String]) -> String {
 fn by_compiler(tree: &dyn SourceTree, path: &str, source: &GpuSource) -> Option<Discovered> {
     let (stem, extension) = path.rsplit_once('.')?;
     let output = if is_taken(tree, path) { format!("{stem}-{extension}") } else { stem.to_owned() };
-    let build = source.compiled(path, &output);
+    let build = source.compiled(path, &output)?;
     Some(Discovered {
         command: vec![literal(&format!("./{}", leaf(&output)))],
         dir: path.rsplit_once('/').map_or("", |(dir, _)| dir).to_owned(),

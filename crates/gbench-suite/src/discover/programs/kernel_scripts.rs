@@ -1,4 +1,4 @@
-//! Python scripts and tests that launch the kernels of their own project: how each is started, and what it imports.
+//! Python scripts and tests that launch their project's kernels: how each is started, and what it imports.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

@@ -234,7 +234,7 @@ impl Reader<'_> {
         out + rest
     }
 
-    /// What `$(...)` stands for: a variable, one with its ends replaced, or a function.
+    /// The value of `$(...)`: of a variable, of one with its ends replaced, or of a function.
     fn called(&self, inside: &str, depth: usize) -> Option<String> {
         let each = |text: &str, change: &dyn Fn(&str) -> String| {
             text.split_whitespace().map(change).collect::<Vec<_>>().join(" ")
@@ -252,7 +252,7 @@ impl Reader<'_> {
             if ["@", "<", "^", "*"].contains(&inside) {
                 return None;
             }
-            // What is not set is empty, or of the environment.
+            // A variable that is not set is empty, or of the environment.
             return Some(
                 self.variables.get(inside).map(|value| self.expanded(value, depth)).unwrap_or_default(),
             );

@@ -1,4 +1,4 @@
-//! What the text of a Python script says about how it is started.
+//! The text of a Python script: how the script is started, and the names that it imports.
 
 /// Words of a script whose kernels are not those of a library alone.
 const OWN_KERNELS: [&str; 8] = [

@@ -67,7 +67,7 @@ def of_torch():
 
 
 def of_autotuners():
-    """The configurations that triton's autotuners have chosen, by kernel. Each process tunes anew: two may run different ones."""
+    """The configurations that triton's autotuners have chosen, by kernel. Each process tunes again: two may run different ones."""
     tuner = getattr(sys.modules.get("triton.runtime.autotuner"), "Autotuner", None)
     chosen = {}
     # Not by `isinstance`, which asks an object for its class: a lazy one would import something.
