@@ -195,7 +195,7 @@ fn kernels_of_an_extension_are_measured_by_what_runs_them() {
             &format!("#include <hip/hip_runtime.h>\n{KERNEL}int main() {{ k<<<1, 1>>>(nullptr); }}\n"),
         ),
     ]);
-    ran(folder.path(), "init").exits(0).says("with 2 benchmarks:").says("/bench_kit (kernels of a program)");
+    ran(folder.path(), "init").exits(0).says("with 2 benchmarks:").says("/bench_kit (kernels)");
     let text = read(folder.path(), "gbench.toml");
     for part in [
         "command = [\"python3\", \"bench/bench_kit.py\"]\nbuild = [\"python3\", \"setup.py\", \"build_ext\", \"--inplace\"]\n\

@@ -166,8 +166,8 @@ impl GpuSource {
 
     fn libraries(&self) -> BTreeSet<&'static str> {
         // Many include the driver's header and call nothing of it.
-        let calls = |word: &&str| self.code.contains(*word);
-        let is_called = |flag: &&str| *flag != DRIVER || OF_DRIVER.iter().any(|word| calls(word));
+        let is_called =
+            |flag: &&str| *flag != DRIVER || OF_DRIVER.iter().any(|word| self.code.contains(word));
         self.headers.iter().filter_map(|name| library(name)).filter(is_called).collect()
     }
 

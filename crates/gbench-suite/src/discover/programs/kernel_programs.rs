@@ -1,5 +1,5 @@
-//! Programs that launch kernels: sources of CUDA and HIP with a `main`, scripts with kernels of Triton or of an extension of torch,
-//! benchmarks that are scripts next to kernels, and tests where there is nothing else. Under a tracer each kernel is a case.
+//! Programs that launch kernels: sources of CUDA and HIP with a `main`, scripts with kernels of Triton or of an extension of
+//! torch, benchmarks that are scripts next to kernels, and tests where there is nothing else. Under a tracer each kernel is a case.
 
 use std::path::Path;
 

@@ -53,7 +53,7 @@ pub(crate) fn add(tree: &dyn SourceTree, findings: &mut Findings) -> bool {
     true
 }
 
-/// The makefile that has a target for benchmarks, the target, its recipe with those of what it needs, and the targets that it needs.
+/// The makefile with a target for benchmarks, the target, its recipe with those of the targets that it needs, and their names.
 fn benchmarks(tree: &dyn SourceTree) -> Option<(&'static str, &'static str, String, Vec<String>)> {
     let made = MakeRules::of(tree, "")?;
     TARGETS.into_iter().find_map(|target| {
