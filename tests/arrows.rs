@@ -29,12 +29,14 @@ const WITHOUT_IO: [&str; 8] = [
 const IO: [&str; 4] = ["fs", "net", "env", "process"];
 
 /// The files that may hold `unsafe`: process control, the driver's library, the matrix product's pointers.
-const UNSAFE: [&str; 7] = [
+const UNSAFE: [&str; 9] = [
     "gbench-host/supervise/",
     "gbench-host/machine/nvml/library.rs",
     "gbench-micro/gemm.rs",
     "gbench-micro/cuda/api.rs",
     "gbench-micro/cuda/device.rs",
+    "gbench-micro/cuda/buffers.rs",
+    "gbench-micro/cuda/modules.rs",
     "gbench-micro/cuda/compiler.rs",
     "gbench-micro/cuda/cublas.rs",
 ];

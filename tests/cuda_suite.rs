@@ -60,7 +60,7 @@ fn a_kernel_of_one_axis_is_written_so_that_it_can_be_measured_without_an_edit() 
     let saxpy = call(&suite, 1);
     assert_eq!(saxpy.file, folder.path().canonicalize().unwrap().join("kernels/saxpy.cu"));
     assert_eq!((saxpy.entry.as_str(), saxpy.flush_l2), ("saxpy", true));
-    assert_eq!(saxpy.launch, KernelLaunch { grid: [4096, 1, 1], block: [256, 1, 1], shared_bytes: 0 });
+    assert_eq!(saxpy.launch, KernelLaunch::new([4096, 1, 1], [256, 1, 1], 0));
     let n = 1 << 20;
     assert_eq!(
         saxpy.arguments,
@@ -73,7 +73,7 @@ fn a_kernel_of_one_axis_is_written_so_that_it_can_be_measured_without_an_edit() 
     );
     let transpose = call(&suite, 2);
     assert_eq!(transpose.entry, "ops::transpose");
-    assert_eq!(transpose.launch, KernelLaunch { grid: [64, 64, 1], block: [16, 16, 1], shared_bytes: 512 });
+    assert_eq!(transpose.launch, KernelLaunch::new([64, 64, 1], [16, 16, 1], 512));
     assert_eq!(transpose.arguments[1], buffer(DType::F16, 2 * n, Access::Input));
     let text = std::fs::read_to_string(folder.path().join("gbench.toml")).unwrap();
     let entry = "[[benchmark]]\nid = \"saxpy\"\nmatrix = { n = [1048576] }\n# work = { bytes = \"4 * n + 8 * n\" }\n\n[benchmark.cuda]\n\

@@ -49,7 +49,7 @@ fn the_acceptance_passes_on_the_stand_in_and_what_it_found_there_is_not_kept() {
     }
     let folder = crate::support::tempdir().unwrap();
     let out = folder.path().join("out");
-    let kernels = ["saxpy_plain", "saxpy_right", "saxpy_wrong"].map(|name| (name, name));
+    let kernels = ["saxpy_plain", "saxpy_right", "saxpy_wrong", "saxpy_beyond"].map(|name| (name, name));
     let library = folder.path().join("checked.so");
     let twins = fake_cuda::twins_of_kernels(&script("kernels/checked.cu"), &kernels, &[], &library).unwrap();
     let settings = format!("seed=1 counter={}", folder.path().join("counter").display());
@@ -67,7 +67,7 @@ fn the_acceptance_passes_on_the_stand_in_and_what_it_found_there_is_not_kept() {
         "micro suite, answers checked",
         "hot against cold",
         "the card sampled",
-        "wrong answer, out of memory",
+        "wrong answer, write beyond a buffer, out of memory",
         "init, repositories",
         "a kernel of a user: run",
         "a comment more: identical",
@@ -78,7 +78,13 @@ fn the_acceptance_passes_on_the_stand_in_and_what_it_found_there_is_not_kept() {
     ] {
         assert!(table.contains(&format!("| {step} | ok |")), "{step} in\n{table}");
     }
-    for step in ["bandwidth beside torch", "product beside cuBLAS and torch", "matmul_torch.py"] {
+    for step in [
+        "a faster kernel that is wrong: invalid",
+        "kernels of a program, traced",
+        "bandwidth beside torch",
+        "product beside cuBLAS and torch",
+        "matmul_torch.py",
+    ] {
         assert!(table.contains(&format!("| {step} | skipped: ")), "{step} in\n{table}");
     }
     assert!(

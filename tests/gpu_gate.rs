@@ -4,7 +4,7 @@
 use gbench_ci::compare::{CodeState, RowSide, Verdict};
 use gbench_ci::model::{CaseRecord, FailureKind, KernelCode, Metric, Outcome, RunRecord};
 
-use crate::support::cli::newest;
+use crate::support::cli::{ended, newest};
 use crate::support::gpu::StandIn;
 use crate::support::kernels::{
     Gate, IGNORED, NOISE, SAXPY, SAXPY_FILE, SCALE, SCALE_FILE, SIX, SLOW_SAXPY, TWO, UNWATCHED, falsely_red,
@@ -360,4 +360,60 @@ fn d2_six_kernels_are_green_where_nothing_changed_and_red_where_one_is_3_percent
     let verdict = slower.repository.verdict();
     assert_eq!(row(&verdict, SIX[2].0, "time").verdict, Verdict::Regressed);
     assert_eq!(falsely_red(&verdict, Some(2)), 0);
+}
+
+/// Reads the bytes of FP8, FP4 and a flag, and sets imaginary parts.
+const BYTES: &str = r#"
+extern "C" __global__ void bytes(const unsigned char* eight, const unsigned char* four, float* z, bool* flags, bool on, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    flags[i] = on && eight[i] == 0x38 && four[i / 2] == 0x22;
+    z[2 * i + 1] = z[2 * i] - 2.0f;
+}
+extern "C" __global__ void plain(const unsigned char* eight, const unsigned char* four, float* z, bool* flags, bool on, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) flags[i] = true;
+}
+"#;
+
+#[test]
+fn elements_of_eight_and_four_bits_complex_numbers_and_flags_are_arguments() {
+    let Some(stand_in) = stand_in() else { return };
+    let gate = Gate::new(&stand_in, NOISE);
+    let suite = |four: u32, flops: &str| {
+        format!(
+            "[suite]\nname = \"s\"\n{UNWATCHED}[[benchmark]]\nid = \"bytes\"\nwork = {{ flops = {flops} }}\n[benchmark.cuda]\n\
+             file = \"kernels/bytes.cu\"\nentry = \"bytes\"\ngrid = 16\nblock = 256\nmultiplies = \"f8e4m3\"\n\
+             reference = {{ entry = \"plain\" }}\narguments = [\n\
+             {{ input = \"f8e4m3\", length = 4096, fill = 1 }}, {{ input = \"f4e2m1\", length = 4096, fill = {four} }},\n\
+             {{ inout = \"c64\", length = 4096, fill = 2 }}, {{ output = \"bool\", length = 4096 }},\n\
+             {{ value = 1, type = \"bool\" }}, {{ value = 4096, type = \"i32\" }},\n]\n"
+        )
+    };
+    let measured = |suite: &str, code: i32| {
+        gate.commit(&[("bytes.cu", &["bytes", "plain"], BYTES)], &[("gbench.toml", suite), IGNORED]);
+        gate.ran("run --quiet --processes 1 --warmup 2 --iterations 5").exits(code)
+    };
+    measured(&suite(1, "4096"), 0);
+    let record = newest(gate.repository.root());
+    assert!(record.cases[0].outcome.is_measured());
+    // Twice as much as in half precision, on the card of the stand-in.
+    let peak = record.cases[0].metadata["peak_flops_rate"].as_f64().unwrap();
+    assert!((1.9e15..2.3e15).contains(&peak), "{peak}");
+    // Another number in the packed elements, and more operations than the card can do.
+    measured(&suite(2, "4096"), 4).says("invalid");
+    measured(&suite(1, "1e18"), 4).says("floating-point operations");
+}
+
+#[test]
+fn a_compiler_that_is_found_missing_once_the_process_runs_fails_the_case_where_the_suite_says_so() {
+    let Some(stand_in) = stand_in() else { return };
+    let gate = Gate::new(&stand_in, NOISE);
+    for (line, state) in [("", "skipped"), ("fail_on_missing = true", "failed")] {
+        let text = suite(UNWATCHED, &[("saxpy", "saxpy.cu")], line);
+        gate.commit(&[SAXPY_FILE], &[("gbench.toml", &text), IGNORED]);
+        let mut command = gate.stand_in.command(gate.repository.root(), "run --processes 1");
+        command.env("GBENCH_NVRTC", "/no/such/library");
+        ended(command).exits(5).says(state).says("let GBENCH_NVRTC name another library, or unset it");
+    }
 }

@@ -528,3 +528,33 @@ fn verdicts_below(folder: &Path) -> Vec<std::path::PathBuf> {
     }
     found
 }
+
+#[test]
+fn what_one_shard_skips_another_may_measure() {
+    let skips_own = |part: &mut VerdictPart| {
+        part.verdict.method.no_reference = Some(NoReference::OwnSkipped);
+        part.verdict.method.only_built_in = true;
+        (part.verdict.conclusion, part.verdict.exit_code) = (Conclusion::Inconclusive, 3);
+        part.job.as_mut().unwrap().exit_code = 3;
+    };
+    let merged = |parts: &[VerdictPart]| {
+        let merged = merge(parts.to_vec()).unwrap();
+        assert_eq!(check_merged_consistency(&merged), Ok(()));
+        (merged.conclusion, merged.exit_code, merged.sentence)
+    };
+    let mut parts = three_shards("h100", false);
+    skips_own(&mut parts[0]);
+    // The third has own cases.
+    parts[1].verdict.method.only_built_in = true;
+    assert_eq!((merged(&parts).0, merged(&parts).1), (Conclusion::Pass, 0));
+    parts[2].verdict.method.only_built_in = true;
+    let (conclusion, code, sentence) = merged(&parts);
+    assert_eq!((conclusion, code), (Conclusion::Inconclusive, 3));
+    assert!(sentence.contains("No line of the repository was measured"), "{sentence}");
+    // Another reason stays, in whatever order they come.
+    parts[2].verdict.method = three_shards("h100", false)[2].verdict.method.clone();
+    parts[2].verdict.method.no_reference = Some(NoReference::NoParent);
+    (parts[2].verdict.conclusion, parts[2].verdict.exit_code) = (Conclusion::Inconclusive, 3);
+    parts[2].job.as_mut().unwrap().exit_code = 3;
+    assert_eq!(merge(parts).unwrap().groups[0].verdict.method.no_reference, Some(NoReference::NoParent));
+}

@@ -280,3 +280,32 @@ fn b5_what_is_broken_on_both_sides_is_told_and_fails_nothing_unless_the_gate_say
     let document = broken(0, 1).verdict();
     assert_eq!((document.exit_code, document.counts[&Verdict::Invalid]), (4, 1));
 }
+
+/// Three quiet cases: a built-in one, and two of the repository, of which `skipped_cases` are skipped on both sides.
+fn beside_a_built_in_one(skipped_cases: usize) -> Story {
+    story_of(|story| {
+        for record in [&mut story.base, &mut story.head] {
+            record.cases[0].command = vec!["builtin".into(), "cpu_flops".into()];
+            let rest = record.cases.split_off(1 + skipped_cases);
+            let own = record.cases.split_off(1);
+            let built_in = std::mem::replace(&mut record.cases, own);
+            each(record, &skipped());
+            record.cases = [built_in, std::mem::take(&mut record.cases), rest].concat();
+        }
+    })
+}
+
+#[test]
+fn built_in_cases_are_no_pass_if_all_of_the_repositorys_own_were_skipped_on_both_sides() {
+    let none_of_it = beside_a_built_in_one(2);
+    let document = none_of_it.verdict();
+    assert_eq!((document.exit_code, document.conclusion), (3, Conclusion::Inconclusive));
+    assert_eq!(document.method.no_reference, Some(NoReference::OwnSkipped));
+    assert!(document.sentence.starts_with("No line of the repository was measured"), "{}", document.sentence);
+    assert_eq!(check_consistency(&document), Ok(()));
+    // One of them is enough, and a record is judged by the rule that it names.
+    assert_eq!(beside_a_built_in_one(1).verdict().exit_code, 0);
+    let mut before = none_of_it;
+    by(&mut before, SequentialRuleName::SeqE4);
+    assert_eq!(before.verdict().exit_code, 0);
+}

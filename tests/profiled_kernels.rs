@@ -176,3 +176,66 @@ fn b35_where_the_gate_locks_the_clocks_ncu_leaves_them() {
         assert_eq!(words.contains("--clock-control none"), left, "{gate}{settings}: {words}");
     }
 }
+
+#[test]
+fn a_sanitizer_checks_each_case_once_and_what_it_finds_fails() {
+    let Some(gate) = saxpy("", UNWATCHED) else { return };
+    let checked = |mode: &str, code: i32| {
+        let tools = StandIns::new(mode);
+        let line = "profile saxpy --quiet --profile memcheck,racecheck,initcheck";
+        let mut command = gate.stand_in.command(gate.repository.root(), line);
+        command.envs(tools.env());
+        (ended(command).exits(code), tools.calls())
+    };
+    let (ran, calls) = checked("well", 0);
+    ran.says("CHECKED").says("3 checks without an error of 1 case").says("no error was found");
+    let started = |call: &&String| call.contains("--tool");
+    let tools: Vec<&String> = calls.iter().filter(started).collect();
+    assert_eq!(tools.len(), 3, "{calls:?}");
+    assert!(tools[1].contains("--tool racecheck --target-processes all --error-exitcode 86"), "{calls:?}");
+    let (ran, _) = checked("sick", 4);
+    let ran = ran.says("FAILED").says("1 of 3 checks without an error").says(
+        "memcheck found an error: Invalid __global__ write of size 4 bytes at saxpy(float, const float *, float *, int)+0x90 in \
+         saxpy.cu:4 (1 more message in its report)",
+    );
+    ran.says("racecheck found an error: Error: Race reported between Write access at saxpy(")
+        .says(".memcheck.txt with a text editor");
+    // What it says on a machine without a driver, and where a package lacks its library.
+    let (ran, _) = checked("fail", 4);
+    ran.says("exit code 255 under memcheck: Error: Target application terminated before first instrumented API call; Error:");
+    // A tool that let the program run, and looked at nothing.
+    checked("blind", 4).0.says("memcheck ended well, but may not have looked: Error: Device not supported");
+    checked("mute", 4).0.says("racecheck ended well, but may not have looked: its log has no summary");
+    let mut measuring = gate.stand_in.command(gate.repository.root(), "run --profile memcheck");
+    measuring.envs(StandIns::new("well").env());
+    ended(measuring).exits(2).says("use `gbench-ci profile --profile memcheck`");
+    checked("bare", 4).0.says("exit code 13 under initcheck: Unable to find injection library");
+    let mut missing = gate.stand_in.command(gate.repository.root(), "profile saxpy --profile memcheck");
+    missing.envs(crate::support::profilers::missing());
+    ended(missing).exits(5).says("install Compute Sanitizer").says("GBENCH_COMPUTE_SANITIZER");
+}
+
+/// A guard would hide a short overflow from a sanitizer.
+#[test]
+fn under_a_profiler_nothing_lies_behind_a_buffer() {
+    let Some(gate) = saxpy("", UNWATCHED) else { return };
+    let tools = StandIns::new("well");
+    let allocated = |line: &str| {
+        let trace = gate.repository.root().join("trace");
+        let stand_in = gate.stand_in.clone().with(&format!("attribute.108=0 trace={}", trace.display()));
+        let mut command = stand_in.command(gate.repository.root(), line);
+        command.envs(tools.env());
+        ended(command).exits(0);
+        let text = std::fs::read_to_string(&trace).unwrap();
+        std::fs::remove_file(&trace).unwrap();
+        // A call that a card refuses would be an error for the sanitizer.
+        let refused: Vec<&str> =
+            text.lines().filter(|line| line.starts_with("cuCtx") && !line.ends_with("-> 0")).collect();
+        assert_eq!(refused, Vec::<&str>::new());
+        let guarded = |line: &&str| line.starts_with("cuMemAlloc_v2 16896");
+        let bare = |line: &&str| line.starts_with("cuMemAlloc_v2 16384");
+        [text.lines().filter(guarded).count() > 0, text.lines().filter(bare).count() > 0]
+    };
+    assert_eq!(allocated("run --benchmark saxpy --quiet --processes 1 --no-profile"), [true, false]);
+    assert_eq!(allocated("profile saxpy --quiet --profile memcheck"), [false, true]);
+}

@@ -12,7 +12,7 @@ const SMALLEST: &str = "[[benchmark]]\nid = 'x'\ncommand = ['true']\n";
 
 /// Each section of the reference, and a file whose table of that name has a key that cannot exist. The
 /// reader's advice then lists the keys it takes.
-const TABLES: [(&str, &str); 21] = [
+const TABLES: [(&str, &str); 22] = [
     ("[suite]", "[suite]\nqqqqqqqqqqqqqqqqq = 1"),
     ("[run]", "[run]\nqqqqqqqqqqqqqqqqq = 1"),
     ("[profile]", "[profile]\nqqqqqqqqqqqqqqqqq = 1"),
@@ -33,6 +33,10 @@ const TABLES: [(&str, &str); 21] = [
     (
         "[[benchmark.cuda.arguments]]",
         "[[benchmark]]\nid = 'y'\ncuda = {file = 'y.cu', arguments = [{value = 1, qqqqqqqqqqqqqqqqq = 1}]}",
+    ),
+    (
+        "[benchmark.cuda.arguments.tensor_map]",
+        "[[benchmark]]\nid = 'y'\ncuda = {file = 'y.cu', arguments = [{input = 'f32', length = 1, tensor_map = {qqqqqqqqqqqqqqqqq = 1}}]}",
     ),
     (
         "[benchmark.cuda.reference]",

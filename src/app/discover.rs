@@ -119,6 +119,9 @@ pub struct V1CudaKernel {
     /// Bytes of dynamic shared memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shared: Option<u32>,
+    /// The launch is cooperative.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cooperative: bool,
     pub arguments: Vec<V1KernelArgument>,
 }
 
@@ -282,6 +285,7 @@ fn cuda_kernel(found: &FoundKernel) -> V1CudaKernel {
         grid: found.grid.clone(),
         block: found.block.clone(),
         shared: found.shared,
+        cooperative: found.cooperative,
         arguments: arguments.collect(),
     }
 }

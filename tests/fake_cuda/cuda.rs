@@ -30,6 +30,7 @@
 //! | `run=always`, `run=changed`, `run=settled` | `changed` under the virtual clock, else `always` | whether a kernel runs again with the same arguments, while nothing else changed a buffer that it was given. `changed` counts a kernel's own changes as none, so that one that adds to what it finds does so once; `settled` skips only what changed nothing when it ran last |
 //! | `always=NAME,NAME` | `gb_stamp,gb_spin` | kernels that run each time; so do those that are given host memory |
 //! | `replay=1` | 0 | a launch returns when its kernel is over, as under ncu, which replays it; a kernel that waits for the host then runs into its limit |
+//! | `jit=none` | | the driver has no compiler for PTX, and refuses it with 221 |
 //! | `twins=none` | | kernels do nothing but take their time |
 //! | `fresh=zero` | noise | what new memory up to 1 MiB holds; larger holds zeros |
 //! | `trace=PATH` | | one line a call, `NAME what -> CODE`, and one a kernel, `run NAME` or `skip NAME` with its times |
@@ -38,7 +39,7 @@
 //!
 //! Not as on a card: streams do not slow each other; a kernel that reads memory through a pointer that is not among its own
 //! parameters may see a large fill late; one that touches an address that is nobody's ends the process (a pointer to memory that was
-//! given back is an error 700); older PTX is refused with 221 and a fatbin with 209; graphs keep their commands in a line.
+//! given back is an error 700); PTX is compiled without a look at its instructions; a fatbin is refused with 209; graphs keep their commands in a line.
 
 #![allow(non_snake_case)]
 
@@ -51,6 +52,7 @@ mod exports;
 mod functions;
 mod launch;
 mod memory;
+mod ptx;
 mod queue;
 mod settings;
 mod twins;

@@ -273,7 +273,7 @@ static void calls()
     std::printf("release=%d\n", cuDevicePrimaryCtxRelease_v2(0));
 }
 
-// PTX of CUDA 13, 12 and 11, which this driver refuses in one of two ways.
+// PTX of CUDA 13, 12 and 11.
 static void ptx()
 {
     Handle context = nullptr, made = nullptr;

@@ -25,6 +25,7 @@ const OF_THE_DEVICE: &[u32] = &[700, 702, 710, 714, 715, 716, 717, 718, 719];
 /// Calls that answer before the device has done what they ask for.
 const QUEUEING: &[&str] = &[
     "cuLaunchKernel",
+    "cuLaunchKernelEx",
     "cuMemcpyHtoDAsync_v2",
     "cuMemcpyDtoHAsync_v2",
     "cuMemcpyDtoDAsync_v2",
@@ -88,6 +89,8 @@ pub struct Function {
     pub twin: Option<Option<Twin>>,
     /// What `cuFuncSetAttribute` allows of dynamic shared memory.
     pub dynamic: Option<u32>,
+    /// It allows clusters of more than 8 blocks.
+    pub large_clusters: bool,
 }
 
 pub struct Driver {
@@ -291,6 +294,10 @@ impl Driver {
         if self.trace.is_some() {
             self.note = text();
         }
+    }
+
+    pub fn note_more(&mut self, text: &str) {
+        self.note.push_str(text);
     }
 
     pub fn write_trace(&mut self, line: &str) {

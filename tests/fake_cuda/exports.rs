@@ -37,6 +37,7 @@ signatures! {
     A B C D E;
     A B C D E F;
     A B C D E F G H I J K;
+    A B C D E F G H I J K L;
 }
 
 fn sizes<F: Signature>(_: F) -> String {
@@ -121,6 +122,11 @@ exports! {
     cuFuncGetAttribute(_, _, _);
     cuFuncSetAttribute(_, _, _);
     cuLaunchKernel(_, _, _, _, _, _, _, _, _, _, _);
+    #[cfg(not(old_driver))]
+    cuLaunchKernelEx(_, _, _, _);
+    #[cfg(not(old_driver))]
+    cuTensorMapEncodeTiled(_, _, _, _, _, _, _, _, _, _, _, _);
+    cuOccupancyMaxActiveBlocksPerMultiprocessor(_, _, _, _);
     #[cfg(not(old_driver))]
     cuGraphInstantiateWithFlags(_, _, _);
     cuGraphLaunch(_, _);

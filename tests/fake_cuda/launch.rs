@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use crate::device;
 use crate::driver::{Answer, Driver, Function};
-use crate::elf::{self, Kernel};
+use crate::elf::{self, Cubin, Kernel};
+use crate::ptx;
 use crate::queue::{Command, Launch};
 use crate::{INVALID_HANDLE, INVALID_VALUE};
 
@@ -13,7 +14,6 @@ const NO_BINARY_FOR_GPU: u32 = 209;
 const INVALID_IMAGE: u32 = 200;
 const INVALID_PTX: u32 = 218;
 const JIT_COMPILER_NOT_FOUND: u32 = 221;
-const UNSUPPORTED_PTX_VERSION: u32 = 222;
 const NOT_FOUND: u32 = 500;
 const OUT_OF_RESOURCES: u32 = 701;
 
@@ -35,12 +35,18 @@ impl Driver {
         let Some(length) = (unsafe { elf::length(image) }) else {
             // SAFETY: the same: `length` has read these four bytes as well.
             let start = unsafe { std::slice::from_raw_parts(image, 4) };
-            if start != b".ver" && !start.starts_with(b"//") {
+            let is_text = start[0].is_ascii_whitespace() || start == b".ver" || start.starts_with(b"//");
+            if !is_text {
                 return Err(refusal(start));
             }
             // SAFETY: a text that ends in NUL.
             let text = unsafe { std::ffi::CStr::from_ptr(image.cast()) }.to_string_lossy();
-            return Err(self.refusal_of_ptx(&text));
+            if self.settings.text("jit") == Some("none") {
+                return Err(JIT_COMPILER_NOT_FOUND);
+            }
+            let here = device::sm(&self.settings, self.devices[device]);
+            let compiled = ptx::compiled(&text, self.version(), here)?;
+            return Ok(self.keep(compiled, device));
         };
         // SAFETY: the image has as many bytes as its header says.
         let bytes = unsafe { std::slice::from_raw_parts(image, length) };
@@ -53,21 +59,14 @@ impl Driver {
         if cubin.sm / 10 != here / 10 || cubin.sm > here {
             return Err(NO_BINARY_FOR_GPU);
         }
+        Ok(self.keep(cubin, device))
+    }
+
+    fn keep(&mut self, cubin: Cubin, device: usize) -> usize {
         let handle = self.new_handle();
         self.note(|| format!("sm={} kernels={}", cubin.sm, cubin.kernels.len()));
         self.modules.insert(handle, (Arc::new(cubin), device));
-        Ok(handle)
-    }
-
-    /// PTX 9.x is CUDA 13's, 8.x is 12's; 7.x is that of 11, as all before.
-    fn refusal_of_ptx(&self, text: &str) -> u32 {
-        let version = text.lines().find_map(|line| line.trim().strip_prefix(".version "));
-        let major = version.and_then(|version| version.split('.').next()?.trim().parse::<u32>().ok());
-        if major.is_some_and(|major| major + 4 > self.version() / 1000) {
-            return UNSUPPORTED_PTX_VERSION;
-        }
-        eprintln!("fake_cuda: there is no compiler for PTX");
-        JIT_COMPILER_NOT_FOUND
+        handle
     }
 
     pub fn function(&mut self, module: usize, name: &str) -> Result<usize, u32> {
@@ -78,7 +77,8 @@ impl Driver {
             return Ok(*handle);
         }
         let handle = self.new_handle();
-        self.functions.insert(handle, Function { module, kernel, twin: None, dynamic: None });
+        self.functions
+            .insert(handle, Function { module, kernel, twin: None, dynamic: None, large_clusters: false });
         Ok(handle)
     }
 
@@ -118,6 +118,7 @@ impl Driver {
     pub fn set_function_attribute(&mut self, function: usize, attribute: i32, value: i32) -> Answer {
         const DYNAMIC_SHARED: i32 = 8;
         const CARVEOUT: i32 = 9;
+        const LARGE_CLUSTERS: i32 = 13;
         let own = self.functions.get(&function).ok_or(INVALID_HANDLE)?;
         let (cubin, device) = self.modules.get(&own.module).ok_or(INVALID_HANDLE)?;
         match attribute {
@@ -133,6 +134,12 @@ impl Driver {
                 Ok(())
             }
             CARVEOUT if (-1..=100).contains(&value) => Ok(()),
+            LARGE_CLUSTERS if cubin.sm >= 90 => {
+                if let Some(function) = self.functions.get_mut(&function) {
+                    function.large_clusters = value != 0;
+                }
+                Ok(())
+            }
             _ => Err(INVALID_VALUE),
         }
     }
@@ -199,6 +206,64 @@ impl Driver {
         let order = self.queue(stream, Command::Kernel(Arc::new(launch)));
         if self.settings.on("replay") {
             self.run(stream, order, true)?;
+        }
+        Ok(())
+    }
+}
+
+/// Blocks of a cluster, and whether all blocks wait for each other.
+#[derive(Default)]
+pub struct Together {
+    pub cluster: Option<[u32; 3]>,
+    pub cooperative: bool,
+}
+
+impl Driver {
+    /// Blocks of a kernel that run on one SM at the same time.
+    pub fn occupancy(&self, function: usize, threads: u32, shared_bytes: u32) -> Result<u32, u32> {
+        let own = self.functions.get(&function).ok_or(INVALID_HANDLE)?;
+        let (cubin, device) = self.modules.get(&own.module).ok_or(INVALID_HANDLE)?;
+        if threads == 0 || threads > most_threads(&own.kernel) {
+            return Err(INVALID_VALUE);
+        }
+        let warps = threads.div_ceil(32);
+        let registers = warps * 32 * own.kernel.registers.max(1).next_multiple_of(8);
+        // The system keeps 1 KiB of each block.
+        let shared = own_shared(&own.kernel, cubin.sm) + shared_bytes + 1024;
+        let of_sm = device::most_shared(&self.settings, self.devices[*device]) + 1024;
+        Ok((2048 / (warps * 32)).min(REGISTERS / registers).min(of_sm / shared).min(32))
+    }
+
+    /// Errors: the blocks cannot run together so.
+    pub fn check_together(
+        &self,
+        function: usize,
+        (grid, block, shared_bytes): ([u32; 3], [u32; 3], u32),
+        together: &Together,
+    ) -> Answer {
+        const COOPERATIVE_TOO_LARGE: u32 = 720;
+        const INVALID_CLUSTER: u32 = 912;
+        let own = self.functions.get(&function).ok_or(INVALID_HANDLE)?;
+        let (_, device) = self.modules.get(&own.module).ok_or(INVALID_HANDLE)?;
+        let device = self.devices[*device];
+        if let Some(cluster) = together.cluster {
+            let blocks = cluster.iter().product::<u32>();
+            if device::sm(&self.settings, device) < 90 || blocks == 0 {
+                return Err(INVALID_VALUE);
+            }
+            if blocks > if own.large_clusters { 16 } else { 8 } {
+                return Err(INVALID_CLUSTER);
+            }
+            if grid.iter().zip(cluster).any(|(blocks, of)| blocks % of != 0) {
+                return Err(INVALID_VALUE);
+            }
+        }
+        if together.cooperative {
+            let sms = device::attribute(&self.settings, device, 16)? as u32;
+            let most = self.occupancy(function, block.iter().product(), shared_bytes)? * sms;
+            if grid.iter().product::<u32>() > most {
+                return Err(COOPERATIVE_TOO_LARGE);
+            }
         }
         Ok(())
     }

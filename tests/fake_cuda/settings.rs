@@ -78,6 +78,7 @@ const GENERAL: &[&str] = &[
     "fresh",
     "replay",
     "newer",
+    "jit",
     "exclusive",
 ];
 

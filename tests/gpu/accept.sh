@@ -39,6 +39,9 @@ if ! [[ -x $binary ]]; then
 fi
 binary=$(cd "$(dirname "$binary")" && pwd)/$(basename "$binary")
 beside=$(dirname "$binary")
+# A folder of machine code that the caller names.
+given_cubins=${GBENCH_CUBINS-}
+unset GBENCH_CUBINS
 
 if [[ -n $prepare ]]; then
     mkdir -p "$prepare/repositories" && prepare=$(cd "$prepare" && pwd) || exit 2
@@ -72,6 +75,8 @@ foreign_flags=("${brief[@]}")
 # What else shows where this ran, for keep.sh: the host's name, its kernel, and folders.
 printf '%s\n' "$(uname -n)" "$(uname -r)" "$work" "$out" "$here" "$beside" "${VIRTUAL_ENV-}" "${HOME-}" >"$out/places.txt"
 
+# What tells most comes first, so that a run that is cut short has it: what never ran on a card before, then the gate's own work, then
+# figures beside those of others. docs/gpu-acceptance.md explains each line.
 step 'doctor' 30 doctor
 if [[ -n $reason ]]; then
     cat "$out/doctor.txt"
@@ -80,27 +85,29 @@ if [[ -n $reason ]]; then
 fi
 step 'manifest' 20 manifest
 step 'compile' 60 compile
-step 'one kernel' 30 usable
+step 'one kernel' 30 built_in usable
 if [[ -n $reason ]]; then
     cat "$out/logs/usable.txt"
     echo "skipped: no GPU can be used on this machine (see above)"
     exit 77
 fi
-step 'micro suite, answers checked' 200 micro
-step 'hot against cold' 30 hot_cold
-step 'bandwidth beside torch' 40 bandwidth
-step 'product beside cuBLAS and torch' 60 product
-unset GBENCH_CUBINS
-step 'wrong answer, out of memory' 20 faults
 step 'init, repositories' 20 repositories
 step 'a kernel of a user: run' 20 user_run
-step 'a comment more: identical' 30 comment
 step 'a slower kernel: red' 50 slower
+step 'a faster kernel that is wrong: invalid' 40 wrong
+step 'wrong answer, write beyond a buffer, out of memory' 20 faults
+step 'hot against cold' 30 built_in hot_cold
+step 'kernels of a program, traced' 40 traced
+step 'compute-sanitizer' 60 sanitized
+step 'a comment more: identical' 30 comment
 step 'planted 2 % and 5 %, alternating' 60 alternating
 step 'the same pair in lock-step' 60 lockstep
+step 'the card sampled' 30 built_in sampled
+step 'bandwidth beside torch' 40 built_in bandwidth
+step 'product beside cuBLAS and torch' 90 built_in product
 step 'copy_driver.py' 40 copies
 step 'matmul_torch.py' 50 matmul
-step 'the card sampled' 30 sampled
+step 'micro suite, answers checked' 160 built_in micro
 step 'twelve cases against themselves' "$seconds" itself
 total=$((SECONDS - begun))
 result=ok

@@ -47,5 +47,7 @@ make_repositories() { # make_repositories FOLDER LOG
     replaced "$cases/cases.cu" 'TURNS_OF_TWO 20000' 'TURNS_OF_TWO 20400'
     replaced "$cases/cases.cu" 'TURNS_OF_FIVE 20000' 'TURNS_OF_FIVE 21000'
     planted "$cases" 'kernel=0.05 kernel.loop_two=0.204 kernel.loop_five=0.21'
-    committed "$cases" planted
+    committed "$cases" planted || return
+    replaced "$cases/cases.cu" 'TURNS_OF_FIVE 21000' 'TURNS_OF_FIVE 2000'
+    committed "$cases" wrong
 }

@@ -26,26 +26,33 @@ manifest() {
     figure+=", $arch"
 }
 
-nvrtc=
+# Machine code for the gate's own kernels alone: those of a user are compiled where they run.
+nvrtc='' cubins=''
 compile() {
     limited "$binary" __cubins "$arch" "$work/cubins" >"$out/cubins.jsonl" 2>"$out/logs/compile.txt"
     local code=$? lines
     if ((code == 0)); then
         nvrtc=yes
-        export GBENCH_CUBINS=$work/cubins
+        cubins=$work/cubins
         mapfile -t lines <"$out/cubins.jsonl"
         figure="${#lines[@]} kernels by $(field compiler "${lines[0]}")"
         return
     fi
     ((code == 5)) || fail "exit code $code" || return
-    [[ -n ${GBENCH_CUBINS-} ]] || GBENCH_CUBINS=$beside/cubins
-    if [[ -d $GBENCH_CUBINS ]]; then
-        export GBENCH_CUBINS
+    cubins=${given_cubins:-$beside/cubins}
+    if [[ -d $cubins ]]; then
         skip "no NVRTC that fits ($(tail -n 1 "$out/logs/compile.txt")); the suite's kernels were compiled on another machine"
     else
-        unset GBENCH_CUBINS
+        cubins=
         skip "no NVRTC that fits ($(tail -n 1 "$out/logs/compile.txt")), and no folder of machine code"
     fi
+}
+
+# built_in COMMAND: with the machine code of the gate's own kernels.
+built_in() {
+    # shellcheck disable=SC2034 # the gate reads it
+    if [[ -n $cubins ]]; then local -x GBENCH_CUBINS=$cubins; fi
+    "$@"
 }
 
 # Whether the driver and the compiler, or its work of before, are enough for one case.
@@ -197,7 +204,8 @@ faults() {
     [[ $words == *'faults/wrong[n=65536] - invalid'* ]] || fail 'the wrong kernel is not invalid' || return
     [[ $words == *'faults/too_large - failed why the buffers need'* ]] || fail 'too much memory is no failure' || return
     median_ps "$work/faults.jsonl" 'faults/right*' >/dev/null || fail 'the right kernel is not measured' || return
-    figure='wrong answer: invalid; no memory: failed; the case beside them: measured'
+    [[ $words == *'faults/beyond[n=65536] - invalid'* ]] || fail 'the kernel that writes beyond its buffer is not invalid' || return
+    figure='wrong answer and write beyond a buffer: invalid; no memory: failed; the case beside them: measured'
     if command -v python3 >/dev/null; then
         [[ $words == *'too_large_for_the_card[mib=1048576] - failed why cuMemAlloc: out of device memory'* ]] ||
             fail '1 TiB of the card is no failure' || return
@@ -275,6 +283,48 @@ slower() {
     figure="red: time $(change "$line") over $(field rounds "$line") rounds, saxpy named"
 }
 
+# A tenth of the turns, and so another answer: no improvement.
+wrong() {
+    [[ -z ${ACCEPT_STAND_IN-} ]] || skip 'nothing computes its answers here' || return
+    compared wrong "$work/cases" 4 base..wrong --benchmark cases/loop_five --param n=65536 || return
+    local line
+    line=$(<"$work/wrong.jsonl")
+    [[ $line == *answer-differs* ]] || fail "it is not said that the answers differ: $line" || return
+    local base head
+    lines "$out/records/wrong-base.json" "$work/wrong_base.jsonl" && lines "$out/records/wrong-head.json" "$work/wrong_head.jsonl" || return
+    base=$(median_ps "$work/wrong_base.jsonl" '*loop_five*') && head=$(median_ps "$work/wrong_head.jsonl" '*loop_five*') ||
+        fail 'it has no times' || return
+    figure="invalid: the answers differ; $(microseconds "$base"), wrong $(microseconds "$head")"
+}
+
+# Any program as a benchmark, by nsys.
+traced() {
+    torch_here || return
+    [[ -n ${GBENCH_NSYS-} ]] || command -v nsys >/dev/null || skip 'there is no nsys' || return
+    place traced traced.toml launches_torch.py && ran traced 0 || return
+    local kernels=0 line
+    while IFS= read -r line; do
+        [[ $line == *'"metric":"time"'* ]] && kernels=$((kernels + 1))
+    done <"$work/traced.jsonl"
+    ((kernels > 0)) || fail 'no kernel is a case' || return
+    figure="$kernels kernels are cases"
+}
+
+# A kernel that is known to write beyond its buffer, and one with shared memory that is right.
+sanitized() {
+    [[ -n $nvrtc ]] || skip 'no NVRTC' || return
+    local code
+    place sanitized faults.toml kernels/checked.cu copy_driver.py || return
+    gate sanitized profile 'faults/beyond' --profile memcheck --quiet
+    code=$?
+    ((code != 5)) || skip 'there is no compute-sanitizer' || return
+    said "$out/logs/sanitized.txt" 'memcheck found an error: ' || fail "memcheck does not see the write: exit code $code" || return
+    need_repositories && cd "$work/cases" || return
+    gate sanitized profile 'cases/sum' --param n=1048576 --profile racecheck,memcheck --quiet ||
+        fail "the sum: exit code $?: $(last_words sanitized)" || return
+    figure='memcheck sees a write beyond a buffer; it and racecheck find nothing in a sum'
+}
+
 # The figure of a planted pair, by rows of the two loops; fails where one is not red.
 loops() { # loops FILE
     local line red=0
@@ -340,7 +390,7 @@ copies() {
     # On the stand-in the processor copies.
     [[ -z $quick ]] || few=(--param mib=16 --processes 2 --iterations 3 --warmup 1) largest=16
     ran copy 0 --benchmark gpu/copy "${few[@]}" || return
-    gate copy baseline save gpu || fail "no baseline: $(last_words copy)" || return
+    gate copy baseline save gpu --busy || fail "no baseline: $(last_words copy)" || return
     gate copy compare gpu --benchmark gpu/copy "${few[@]}" --json "$out/verdicts/copy.json" --quiet
     local code=$?
     # 0: unchanged. 3: too noisy to decide anything. Both are right for two runs of one thing.

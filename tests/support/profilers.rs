@@ -10,11 +10,11 @@ pub struct StandIns {
 
 impl StandIns {
     /// `mode`: how they behave: `well`, `hang`, `fail`, `bare` (no report), `silent` (nothing in it), `cut`, `stream`,
-    /// `old` (ncu without filters).
+    /// `old` (ncu without filters), `sick` (compute-sanitizer finds errors).
     pub fn new(mode: &str) -> Self {
         let folder = TempDir::new().unwrap();
         let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/stand_in_profilers");
-        for name in ["nsys", "ncu"] {
+        for name in ["nsys", "ncu", "compute-sanitizer"] {
             std::fs::copy(scripts.join(name), folder.path().join(name)).unwrap();
         }
         std::fs::write(folder.path().join("mode"), mode).unwrap();
@@ -27,7 +27,11 @@ impl StandIns {
 
     /// The variables that name them.
     pub fn env(&self) -> Vec<(&'static str, String)> {
-        vec![("GBENCH_NSYS", self.at("nsys")), ("GBENCH_NCU", self.at("ncu"))]
+        vec![
+            ("GBENCH_NSYS", self.at("nsys")),
+            ("GBENCH_NCU", self.at("ncu")),
+            ("GBENCH_COMPUTE_SANITIZER", self.at("compute-sanitizer")),
+        ]
     }
 
     /// A line for each call, with its arguments.
@@ -39,7 +43,9 @@ impl StandIns {
 
 /// Those variables where none of the programs is.
 pub fn missing() -> Vec<(&'static str, String)> {
-    ["GBENCH_NSYS", "GBENCH_NCU"].map(|name| (name, "/no/such/profiler".to_owned())).to_vec()
+    ["GBENCH_NSYS", "GBENCH_NCU", "GBENCH_COMPUTE_SANITIZER"]
+        .map(|name| (name, "/no/such/profiler".to_owned()))
+        .to_vec()
 }
 
 /// The files of a run's `profiles`, by name.

@@ -3,6 +3,7 @@
 use super::elf::{Elf, Symbol};
 use super::error::CodeError;
 use super::identity::operands_in;
+use super::ptx;
 
 /// The bank of a module's `__constant__` variables.
 const BANK: u8 = 3;
@@ -42,6 +43,16 @@ pub fn unset_constants(cubin: &[u8], kernel: &str) -> Result<Vec<String>, CodeEr
     };
     let found = constants.iter().filter(is_unset).filter(is_read);
     Ok(found.map(|symbol| String::from_utf8_lossy(symbol.name).into_owned()).collect())
+}
+
+/// Names of the variables of a cubin or of PTX, as in that code. Errors: it is neither.
+pub fn variables(code: &[u8]) -> Result<Vec<String>, CodeError> {
+    if ptx::is(code) {
+        return Ok(ptx::variables(code));
+    }
+    let symbols = Elf::read(code)?.symbols()?;
+    let is_one = |it: &&Symbol| !it.is_function && !it.is_section && it.size > 0 && it.section.is_some();
+    Ok(symbols.iter().filter(is_one).map(|it| String::from_utf8_lossy(it.name).into_owned()).collect())
 }
 
 /// Bytes from the beginning of the bank. `None`: a register has the place, unless the bank has one variable.

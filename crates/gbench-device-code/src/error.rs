@@ -4,6 +4,8 @@
 pub enum CodeError {
     #[error("neither a cubin nor a fatbin nor an ELF file of a program or library")]
     NotDeviceCode,
+    #[error("a program, object or library of the host, of which a driver loads nothing")]
+    OfHost,
     #[error("the file contains no code for a GPU")]
     NoDeviceCode,
     #[error("its code for a GPU has no kernel")]

@@ -47,7 +47,17 @@ pub(super) struct FatbinContents {
     pub ptx: bool,
     /// Code that is neither cubin nor PTX, such as the compiler's own for linking.
     pub other: bool,
+    /// Each text of PTX, where it is requested.
+    pub texts: Option<Vec<Vec<u8>>>,
     unpacked: u64,
+}
+
+impl FatbinContents {
+    fn take_ptx(&mut self, text: &[u8]) {
+        if let Some(texts) = &mut self.texts {
+            texts.push(text.split(|byte| *byte == 0).next().unwrap_or_default().to_vec());
+        }
+    }
 }
 
 /// Calls `cubin` with each cubin of the adjacent fatbins in `bytes`, unpacking one at a time.
@@ -97,7 +107,13 @@ fn each_entry(
         match kind {
             KIND_CUBIN => cubin(&unpacked(header, payload, found)?)?,
             KIND_SEVERAL => each_inner(header, &unpacked(header, payload, found)?, found, cubin)?,
-            KIND_PTX => found.ptx = true,
+            KIND_PTX => {
+                found.ptx = true;
+                if found.texts.is_some() {
+                    let text = unpacked(header, payload, found)?;
+                    found.take_ptx(&text);
+                }
+            }
             _ => found.other = true,
         }
         bytes = &bytes[end..];
@@ -118,14 +134,16 @@ fn each_inner(
         return Err(broken());
     }
     for inner in headers.chunks_exact(INNER_HEADER).take(count) {
+        let start = u32_at(inner, 4).ok_or_else(broken)? as usize;
+        let size = usize_at(inner, 8).ok_or_else(broken)?;
+        let end = start.checked_add(size).ok_or_else(broken)?;
+        let content = || payload.get(start..end).ok_or_else(broken);
         match u16_at(inner, 0).ok_or_else(broken)? {
-            KIND_CUBIN => {
-                let start = u32_at(inner, 4).ok_or_else(broken)? as usize;
-                let size = usize_at(inner, 8).ok_or_else(broken)?;
-                let end = start.checked_add(size).ok_or_else(broken)?;
-                cubin(payload.get(start..end).ok_or_else(broken)?)?;
+            KIND_CUBIN => cubin(content()?)?,
+            KIND_PTX => {
+                found.ptx = true;
+                found.take_ptx(content()?);
             }
-            KIND_PTX => found.ptx = true,
             _ => found.other = true,
         }
     }

@@ -3,7 +3,7 @@
 //!
 //! [`read`] takes a cubin, a fatbin, or an object, library or program of the host with fatbins inside, compressed or not.
 //! It reads bytes and runs no tool. [`spills`] reads register spills, which only the assembler's log contains.
-//! [`difference`] compares two sides.
+//! [`difference`] compares two sides. [`images`] takes apart what a driver loads as it is: cubins, fatbins and PTX.
 //!
 //! Tested with cubins of CUDA 11.8, 12.9, 13.4 and 13.5, for sm_50 to sm_121.
 //!
@@ -29,8 +29,8 @@
 //! [`CodeDifference::same_toolkit`] shows whether a toolkit may have changed the code: CUDA 12.9 and 13.5 compile some
 //! kernels to the same code and others not.
 //!
-//! The hash is over the code for one architecture. It does not cover code that the driver compiles from PTX, nor values
-//! that the host writes into constants at run time.
+//! The hash is over the code for one architecture. It does not cover values that the host writes into constants at run time.
+//! For code that the driver compiles from PTX there is only a hash over all of that text, without comments and places in sources.
 
 #![forbid(unsafe_code)]
 // User input never causes a panic. Where a panic is impossible, `#[expect]` gives the proof.
@@ -46,17 +46,20 @@ mod elf;
 mod error;
 mod fatbin;
 mod identity;
+mod image;
 mod log;
 mod parameters;
+mod ptx;
 mod read;
 #[cfg(test)]
 mod tests;
 
 pub use code::{ArchCode, ArchKernel};
 pub use code_difference::{CodeDifference, difference};
-pub use constants::unset_constants;
-pub use display_name::display_name;
+pub use constants::{unset_constants, variables};
+pub use display_name::{display_name, named};
 pub use error::CodeError;
+pub use image::{Image, fitting, images};
 pub use log::{Spills, spills};
 pub use parameters::parameter_sizes;
 pub use read::read;

@@ -69,13 +69,14 @@ pub use gpu::counting::{CYCLES, CounterState, Counting, INSTRUCTIONS};
 pub use gpu::device_code::{DeviceCode, KernelCode};
 pub use gpu::exclusive::{ExclusiveUse, GpuPlace};
 pub use gpu::kernel_call::{
-    Access, CUBIN_FOLDER, DType, Fill, KERNEL_CALL, KERNEL_WORKLOAD, KernelArgument, KernelCall,
-    KernelLaunch, KernelReference, NVML_LIBRARY, NVRTC_LIBRARY,
+    Access, CUBIN_FOLDER, DType, Fill, KERNEL_CALL, KERNEL_WORKLOAD, KernelArgument, KernelBuffer,
+    KernelCall, KernelLaunch, KernelReference, NVML_LIBRARY, NVRTC_LIBRARY, Tolerance, buffers,
 };
 pub use gpu::telemetry::{
     CalmWait, EndedProcess, ForeignProcess, GpuTelemetry, MeanPower, MonitorGpu, MonitorRecord, PowerSource,
     Spread, Telemetry, TelemetryGap, Unrest,
 };
+pub use gpu::tensor_map::{TensorInterleave, TensorMap, TensorPromotion, TensorSwizzle};
 pub use hash::sha256_hex;
 pub use id::{BaselineName, BenchmarkId, RunId};
 pub use record::answer::AnswerValues;

@@ -92,6 +92,11 @@ impl CaseRecord {
         declared.or(metric.better).or_else(|| direction_of_unit(&metric.unit))
     }
 
+    /// A benchmark of the gate's own: it measures the machine, and no line of the repository.
+    pub fn is_built_in(&self) -> bool {
+        self.command.first().is_some_and(|word| word == "builtin")
+    }
+
     /// Other programs left less than one core to at least half of its processes, as far as these were watched: its figures
     /// may be theirs.
     pub fn met_busy_machine(&self) -> bool {

@@ -253,6 +253,7 @@ fn document(conclusion: Conclusion, exit_code: u8, sentence: &str, rows: Vec<Row
             rounds: None,
             sessions: None,
             no_reference: None,
+            only_built_in: false,
             suite_file: None,
             sandbox: None,
         },

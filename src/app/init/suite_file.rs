@@ -169,6 +169,7 @@ fn kernel(found: &FoundKernel) -> Vec<String> {
         format!("block = {}", several(found.block.iter().map(u32::to_string).collect())),
     ]);
     lines.extend(found.shared.map(|bytes| format!("shared = {bytes}")));
+    lines.extend(found.cooperative.then(|| "cooperative = true".to_owned()));
     if found.arguments.is_empty() {
         return lines;
     }

@@ -40,8 +40,18 @@ impl ProfileArgs {
     }
 }
 
-/// A word of `--profile`.
-pub(crate) fn profiler(text: &str) -> Result<Profiler, String> {
+/// A word of `--profile` where cases are measured, too.
+fn profiler(text: &str) -> Result<Profiler, String> {
+    match profiler_or_sanitizer(text)? {
+        tool if tool.is_sanitizer() => {
+            Err(format!("it measures nothing: use `gbench-ci profile --profile {text}`"))
+        }
+        profiler => Ok(profiler),
+    }
+}
+
+/// A word of `--profile` of the command `profile`.
+pub(crate) fn profiler_or_sanitizer(text: &str) -> Result<Profiler, String> {
     word(text)
 }
 

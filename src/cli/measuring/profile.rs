@@ -5,7 +5,7 @@ use std::io::Write;
 use crate::app::measuring::session;
 use crate::app::paths::shown;
 use crate::app::request::profile::{ProfileRequest, of_profiles, profiles_of};
-use crate::cli::args::{MeasureArgs, PageFormat, metrics, profiler};
+use crate::cli::args::{MeasureArgs, PageFormat, metrics, profiler_or_sanitizer};
 use crate::cli::exit::of_signal;
 use crate::cli::terminal::progress::reporter;
 use crate::cli::terminal::style;
@@ -24,8 +24,8 @@ pub(crate) struct ProfileCommandArgs {
     /// Benchmarks by id or glob [default: everything that the flags select]
     #[arg(value_name = "CASE")]
     cases: Vec<String>,
-    /// Profilers to run: nsys, ncu, torch [default: `profilers` in [profile], else nsys]
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = profiler)]
+    /// Profilers to run: nsys, ncu, torch, or memcheck, racecheck, initcheck, synccheck of compute-sanitizer [default: `profilers` in [profile], else nsys]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = profiler_or_sanitizer)]
     profile: Vec<Profiler>,
     /// Set of metrics that ncu collects: minimal, roofline or deep [default: `metrics` in [profile], else minimal]
     #[arg(long, value_name = "SET", value_parser = metrics)]

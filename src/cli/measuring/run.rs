@@ -24,7 +24,7 @@ use crate::run::{Finished, PlannedProcesses, find_interpreter};
 use crate::store::write_atomically;
 use crate::suite::plan::Plan;
 use crate::suite::words::format_size;
-use crate::suite::{Action, Benchmark, Suite, shown_axes};
+use crate::suite::{Action, Benchmark, CudaEntry, Suite, shown_axes};
 
 /// Measure the suite and keep a record of it
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -111,7 +111,7 @@ fn dry_run(suite: &Suite) -> String {
             Action::Shell(line) => format!("sh -c '{line}'"),
             Action::Builtin(name) => format!("built-in {name}"),
             Action::Cuda(entry) => match case.benchmark.kernel_call(&case.id.params) {
-                Some(Ok(call)) => kernel(&entry.file, &call),
+                Some(Ok(call)) => kernel(entry, &call),
                 _ => entry.file.clone(),
             },
             Action::Python(_) => {
@@ -144,15 +144,19 @@ fn dry_run(suite: &Suite) -> String {
 }
 
 /// `saxpy of saxpy.cu, grid 4096, block 256`, with what its options are.
-fn kernel(file: &str, call: &KernelCall) -> String {
+fn kernel(entry: &CudaEntry, call: &KernelCall) -> String {
     let launch = &call.launch;
     let shared = match launch.shared_bytes {
         0 => String::new(),
         bytes => format!(", shared {}", format_size(u64::from(bytes))),
     };
-    let (grid, block) = (shown_axes(launch.grid), shown_axes(launch.block));
+    let block = shown_axes(launch.block);
+    let grid = if call.grids.is_empty() { shown_axes(launch.grid) } else { entry.launch.grid() };
+    let file = &entry.file;
+    let cluster = launch.cluster.map(|it| format!(", cluster {}", shown_axes(it))).unwrap_or_default();
+    let cooperative = if launch.cooperative { ", cooperative" } else { "" };
     let options: String = call.options.iter().map(|option| format!(" {option}")).collect();
-    format!("{} of {file}{options}, grid {grid}, block {block}{shared}", call.entry)
+    format!("{} of {file}{options}, grid {grid}, block {block}{shared}{cluster}{cooperative}", call.entry)
 }
 
 fn limits(benchmark: &Benchmark) -> String {

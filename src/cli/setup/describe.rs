@@ -15,8 +15,8 @@ use crate::model::{BenchmarkId, Component, Exit, Kind, Params, Result, Shown, Ti
 use crate::run::find_interpreter;
 use crate::suite::words::format_size;
 use crate::suite::{
-    Action, Benchmark, CudaArgument, CudaEntry, CudaFill, CudaReference, ExtractFrom, PythonEntry,
-    PythonSource, Requires,
+    Action, Benchmark, CudaArgument, CudaEntry, CudaFill, CudaReference, ExtractFrom, KernelNumber,
+    PythonEntry, PythonSource, Requires,
 };
 
 /// Describe benchmarks: all fields and effective settings
@@ -272,7 +272,7 @@ fn of_python(entry: &PythonEntry, benchmark: &Benchmark) -> Vec<(&'static str, S
 fn of_kernel(entry: &CudaEntry) -> Vec<(&'static str, String)> {
     let mut rows = vec![
         ("kernel", entry.entry.clone()),
-        ("of file", entry.file.clone()),
+        (if entry.image { "of image" } else { "of file" }, entry.file.clone()),
         ("compiled with", entry.options.join(" ")),
         ("headers in", entry.include.join(" ")),
         ("launch", entry.launch.to_string()),
@@ -291,6 +291,19 @@ fn of_kernel(entry: &CudaEntry) -> Vec<(&'static str, String)> {
 fn of_argument(argument: &CudaArgument) -> String {
     match argument {
         CudaArgument::Scalar { dtype, value } => format!("{dtype} {value}"),
+        CudaArgument::Struct { fields } => {
+            format!("struct of {}", fields.iter().map(of_argument).collect::<Vec<_>>().join("; "))
+        }
+        CudaArgument::TensorMap { buffer, map } => {
+            let list =
+                |of: &[KernelNumber]| of.iter().map(KernelNumber::to_string).collect::<Vec<_>>().join(" x ");
+            format!(
+                "tensor map of {}, in boxes of {}, over {}",
+                list(&map.dims),
+                list(&map.box_dims),
+                of_argument(buffer)
+            )
+        }
         CudaArgument::Buffer { access, dtype, length, fill } => {
             let fill = match fill {
                 CudaFill::Usual => "random".into(),

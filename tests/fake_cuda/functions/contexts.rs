@@ -5,6 +5,7 @@ use std::fs::File;
 use std::path::Path;
 
 use super::{CAPTURE_UNSUPPORTED, Code, Handle};
+use crate::device::attribute;
 use crate::driver::{Answer, Driver, context_of, current, enter, put, set_current};
 use crate::queue::Command;
 
@@ -56,7 +57,14 @@ pub unsafe extern "C" fn cuCtxSynchronize() -> Code {
 #[cfg(not(old_driver))]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuCtxResetPersistingL2Cache() -> Code {
-    enter("cuCtxResetPersistingL2Cache", |driver| driver.context().map(|_| ()))
+    const NOT_SUPPORTED: Code = 801;
+    enter("cuCtxResetPersistingL2Cache", |driver| {
+        let device = driver.context()?;
+        match attribute(&driver.settings, device, 108)? {
+            0 => Err(NOT_SUPPORTED),
+            _ => Ok(()),
+        }
+    })
 }
 
 impl Driver {

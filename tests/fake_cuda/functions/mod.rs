@@ -12,6 +12,7 @@ mod library;
 mod memory;
 mod modules;
 mod streams;
+mod tensors;
 
 pub use contexts::*;
 pub use devices::*;
@@ -22,6 +23,8 @@ pub use library::*;
 pub use memory::*;
 pub use modules::*;
 pub use streams::*;
+#[cfg(not(old_driver))]
+pub use tensors::*;
 
 type Code = std::ffi::c_uint;
 type Handle = usize;

@@ -1,4 +1,4 @@
-// A right kernel, a wrong one, and the plain one that both are held against.
+// A right kernel, a wrong one, one that writes beyond its buffer, and the plain one that they are held against.
 extern "C" __global__ void saxpy_plain(float a, const float* x, float* y, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) y[i] = a * x[i] + y[i];
@@ -13,4 +13,11 @@ extern "C" __global__ void saxpy_right(float a, const float* x, float* y, int n)
 extern "C" __global__ void saxpy_wrong(float a, const float* x, float* y, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) y[i] = a * x[i];
+}
+
+// One element too many.
+extern "C" __global__ void saxpy_beyond(float a, const float* x, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = a * x[i] + y[i];
+    if (i == 0) y[n] = 1.0f;
 }

@@ -6,14 +6,14 @@ use super::document::VerdictPart;
 use crate::evidence::validity::{MIN_ROUNDS, location_shift};
 use crate::remarks::device_code_rows;
 use crate::verdict::conclusion::{
-    FailurePolicy, check_says, conclude, counts, derived, most_severe, severity_order,
+    FailurePolicy, check_says, conclude, counts, derived, most_severe, severity_order, was_compared,
 };
 use crate::verdict::document::{Method, RoundsMethod, Row, SCHEMA_VERDICT, SideSummary, VerdictDocument};
 use crate::verdict::outcome::{Conclusion, Verdict};
 use crate::wording::parts::counted;
 use crate::wording::sentence;
 use crate::wording::warning::Warning;
-use gbench_model::{CaseId, Exit, Fault, Result, RunId};
+use gbench_model::{CaseId, Exit, Fault, NoReference, Result, RunId};
 
 /// Shards up to which the command that judges all of them again is given.
 const MAX_COMMANDS: usize = 64;
@@ -56,12 +56,21 @@ fn of_several(parts: Vec<VerdictPart>) -> Result<VerdictDocument> {
     }
     differences.sort_by(|a, b| b.strict.cmp(&a.strict).then_with(|| a.field.cmp(&b.field)));
     let comparable = !differences.iter().any(|difference| difference.strict);
-    // If one shard lacks a reference, the whole does.
-    let no_reference = parts.iter().find_map(|part| part.verdict.method.no_reference);
+    // If one shard lacks a reference, the whole does; but what one shard skips, another may measure.
+    let missing = || parts.iter().filter_map(|part| part.verdict.method.no_reference);
+    let skips_own = |part: &VerdictPart| part.verdict.method.no_reference == Some(NoReference::OwnSkipped);
+    let compared = |part: &&VerdictPart| part.verdict.rows.iter().any(was_compared);
+    let only_built_in = parts.iter().filter(compared).all(|part| part.verdict.method.only_built_in);
+    let no_reference = missing()
+        .find(|missing| *missing != NoReference::OwnSkipped)
+        .or_else(|| missing().next().filter(|_| only_built_in));
     let failure_policy =
         FailurePolicy { no_reference: no_reference.is_some(), ..FailurePolicy::from(&first.verdict.method) };
     let (conclusion, exit) = conclude(comparable, &rows, false, failure_policy);
-    let of_parts = parts.iter().map(|part| Exit::from_repr(part.verdict.exit_code).unwrap_or(Exit::Internal));
+    let of_parts = parts
+        .iter()
+        .filter(|part| !skips_own(part))
+        .map(|part| Exit::from_repr(part.verdict.exit_code).unwrap_or(Exit::Internal));
     let exit = of_parts.filter(|part| *part == Exit::Inconclusive).fold(exit, Exit::most_severe);
     let rounds = rounds(&parts, &rows);
     let mut coded = warnings(&parts);
@@ -90,6 +99,7 @@ fn of_several(parts: Vec<VerdictPart>) -> Result<VerdictDocument> {
                 .filter_map(|part| part.verdict.method.sessions.clone())
                 .max_by_key(|sessions| sessions.runs),
             no_reference,
+            only_built_in,
             ..first.verdict.method.clone()
         },
         differences,

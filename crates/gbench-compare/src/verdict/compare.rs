@@ -3,9 +3,12 @@
 use std::collections::{HashMap, HashSet};
 
 use gbench_model::text::short_commit;
-use gbench_model::{CaseId, CommonSuite, Ingested, Manifest, Params, Probe, Result, RunRecord, Side};
+use gbench_model::{
+    CaseId, CaseRecord, CommonSuite, Ingested, Manifest, NoReference, Outcome, Params, Probe, Result,
+    RunRecord, Side,
+};
 
-use super::conclusion::{conclude, counts as verdict_counts, severity_order};
+use super::conclusion::{FailurePolicy, conclude, counts as verdict_counts, severity_order};
 use super::document::{DoubtfulCase, Method, Row, RowCycles, SCHEMA_VERDICT, SideSummary, VerdictDocument};
 use super::outcome::Verdict;
 use super::policy::{Policy, Reproduce, SideInput};
@@ -14,7 +17,7 @@ use super::warnings::{of_comparison, of_side, of_units};
 use crate::evidence::history::History;
 use crate::evidence::stored_runs::one_session;
 use crate::evidence::throttling;
-use crate::identity::cases::pair;
+use crate::identity::cases::{PairedCase, pair};
 use crate::identity::machines::{differences, on_two_hosts};
 use crate::identity::units::in_units_of_head;
 use crate::remarks::cycles;
@@ -51,6 +54,7 @@ use crate::wording::warning::Warning;
 /// | a row is inconclusive and the history too short to say more | 3 |
 /// | an inconclusive row is probably worse, or its change impossible | 3 |
 /// | a row is inconclusive | 3, if `inconclusive_fails` |
+/// | all own cases were skipped on both sides, and built-in ones compared | 3 |
 /// | none of these | 0 |
 ///
 /// Errors: a case that is in a record twice; an error rate or threshold in the policy that cannot be followed.
@@ -221,7 +225,13 @@ pub fn compare_by(
     let mut profiles = profiles::of(&pairs);
     profiles.sort_by_key(|profiled| rows.iter().position(|row| row.case == profiled.case));
 
-    let (conclusion, exit) = conclude(comparable, &rows, in_the_dark, policy.into());
+    let only_built_in = !rule.precedes_seq_e_5() && only_built_in(&pairs);
+    let no_reference = policy
+        .no_reference
+        .or_else(|| (only_built_in && all_own_skipped(&pairs)).then_some(NoReference::OwnSkipped));
+    let failure_policy =
+        FailurePolicy { no_reference: no_reference.is_some(), ..FailurePolicy::from(policy) };
+    let (conclusion, exit) = conclude(comparable, &rows, in_the_dark, failure_policy);
     let (reproduce, replays) = match &policy.reproduce {
         Reproduce::Replay(id) => (format!("gbench-ci replay {id}"), vec![id.clone()]),
         Reproduce::Command(command) => (command.clone(), Vec::new()),
@@ -246,7 +256,8 @@ pub fn compare_by(
             broken_fails: policy.broken_fails,
             rounds,
             sessions: rule.sessions(),
-            no_reference: policy.no_reference,
+            no_reference,
+            only_built_in,
             suite_file: common_suite(base).cloned(),
             sandbox: base.record.comparison.as_ref().and_then(|comparison| comparison.sandbox),
         },
@@ -278,6 +289,23 @@ fn in_cycles(
     let head = SideInput { record: &of_head, name: head.name.clone() };
     let has_cases = !of_base.cases.is_empty() && !of_head.cases.is_empty();
     Ok(if has_cases { cycles::by_case(compare_by(rule, &base, &head, policy)?.rows) } else { HashMap::new() })
+}
+
+fn cases<'p>(pairs: &'p [PairedCase]) -> impl Iterator<Item = &'p CaseRecord> {
+    pairs.iter().flat_map(|pair| pair.base.into_iter().chain(pair.head))
+}
+
+/// Cases were measured, and all of them are built in.
+fn only_built_in(pairs: &[PairedCase]) -> bool {
+    let mut measured = cases(pairs).filter(|case| case.outcome.is_measured()).peekable();
+    measured.peek().is_some() && measured.all(CaseRecord::is_built_in)
+}
+
+/// The repository has cases of its own, and all of them were skipped on both sides: a gate that guards nothing must not look
+/// like one that does.
+fn all_own_skipped(pairs: &[PairedCase]) -> bool {
+    let mut own = cases(pairs).filter(|case| !case.is_built_in()).peekable();
+    own.peek().is_some() && own.all(|case| matches!(case.outcome, Outcome::Skipped { .. }))
 }
 
 /// In rounds, the rule itself asks whether one side met more of it than the other.

@@ -168,6 +168,9 @@ pub struct Method {
     /// Present where a commit was compared with itself because nothing was found to judge it against, and what was
     /// missing.
     pub no_reference: Option<NoReference>,
+    /// All that was compared is built in, so that no line of the repository was.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub only_built_in: bool,
     /// Present where both sides were measured with one common suite file.
     pub suite_file: Option<CommonSuite>,
     /// The use of sandboxes; absent where that was not recorded.

@@ -166,7 +166,7 @@ fn noisier(rows: &[Row]) -> Option<String> {
 fn without_reference(missing: NoReference, conclusion: Conclusion, own: String) -> String {
     let what = missing.words();
     let is_undecided = matches!(conclusion, Conclusion::Pass | Conclusion::Inconclusive);
-    if missing == NoReference::OnlyBuiltIn {
+    if matches!(missing, NoReference::OnlyBuiltIn | NoReference::OwnSkipped) {
         let nothing = format!("No line of the repository was measured: {what}.");
         return if is_undecided { nothing } else { format!("{nothing} {own}") };
     }

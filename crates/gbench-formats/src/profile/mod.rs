@@ -18,6 +18,7 @@ mod metric_sets;
 mod ncu;
 mod nsys;
 mod number;
+mod sanitizer;
 #[cfg(test)]
 mod tests;
 mod torch;
@@ -26,6 +27,7 @@ mod unit;
 pub use metric_sets::{ncu_metrics, ncu_section_set};
 pub use ncu::read_ncu_csv;
 pub use nsys::read_nsys_stats;
+pub use sanitizer::{SanitizerLog, read_sanitizer_log};
 pub use torch::read_torch_trace;
 
 use gbench_model::profiler_csv::DamagedCsv;

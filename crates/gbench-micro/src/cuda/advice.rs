@@ -1,7 +1,13 @@
 //! The next step after an error of a GPU, its driver or its compiler.
 
+use std::env;
+
 use super::error::{CudaError, REFUSED_CODE, UNAVAILABLE};
 use super::toolkits;
+use gbench_model::NVRTC_LIBRARY;
+
+/// Where the name of a library begins with it, and not with the compiler's.
+const CUBLAS: &str = "cuBLAS";
 
 /// The kernel accessed memory that is not its own.
 const ILLEGAL_ADDRESS: [u32; 4] = [700, 716, 717, 719];
@@ -10,6 +16,21 @@ const NO_DEVICE: &str = "start the container with its GPUs (`docker run --gpus a
 
 /// `None` for an error that already names its remedy.
 pub fn next(error: &CudaError) -> Option<String> {
+    let is_of_compiler = match error {
+        CudaError::NoCompiler { .. } | CudaError::OldCompiler { .. } => true,
+        CudaError::NewLibrary { library, .. } => !library.starts_with(CUBLAS),
+        _ => false,
+    };
+    // Whatever is installed, the variable decides.
+    let named = env::var_os(NVRTC_LIBRARY).filter(|_| is_of_compiler);
+    let advice = advice(error)?;
+    Some(match named {
+        Some(_) => format!("let {NVRTC_LIBRARY} name another library, or unset it: {advice}"),
+        None => advice,
+    })
+}
+
+fn advice(error: &CudaError) -> Option<String> {
     let package = toolkits::package;
     Some(match error {
         CudaError::NoDriver => {
@@ -41,10 +62,31 @@ pub fn next(error: &CudaError) -> Option<String> {
         CudaError::SharedMemory { own, most, .. } => {
             format!("let `shared` be at most {}", u64::from(*most).saturating_sub(*own))
         }
+        CudaError::OldCard { .. } => "skip it on such cards: `requires = { compute_capability = \"9.0\" }`".into(),
+        CudaError::NoGrid { .. } => "let the expression give a whole number of blocks, and of clusters, on every card".into(),
+        CudaError::TooManyBlocks { most: 0, .. } => "let a block have fewer threads, or less shared memory".into(),
+        CudaError::TooManyBlocks { most, .. } => {
+            format!("let `grid` have at most {most} blocks, of which each does more: \"sms\" is the number of multiprocessors")
+        }
         CudaError::Parameters { .. } => {
             "let the arguments of `[benchmark.cuda]` be the kernel's parameters, in their order and types"
                 .into()
         }
+        CudaError::NoImage { .. } => "let `image` be a cubin, a fatbin or PTX: `nvcc -cubin -arch=sm_90 -o k.cubin k.cu`".into(),
+        CudaError::NotInImage { .. } => {
+            "write the readable name with its namespaces and template arguments, or the symbol that `cuobjdump -elf` shows".into()
+        }
+        CudaError::SeveralInImage { .. } => "write one of these symbols".into(),
+        CudaError::ForeignImage { card, .. } => format!("build it for this card, too: {}", for_card(card)),
+        CudaError::NewImage { tool, is_ptx, cuda_version, card, .. } => {
+            let newer = if *is_ptx { "a newer driver".into() } else { driver_of(tool) };
+            let machine_code = if *is_ptx { format!("or build machine code ({}), ", for_card(card)) } else { String::new() };
+            format!("build it with a toolkit of at most {}, {machine_code}or install {newer}", toolkits::shown(*cuda_version))
+        }
+        CudaError::RefusedImage { is_ptx: true, card, .. } => {
+            format!("run `ptxas -arch={card}` on it, which names the line, or build machine code: {}", for_card(card))
+        }
+        CudaError::RefusedImage { card, .. } => format!("build it again on this machine: {}", for_card(card)),
         CudaError::NoVariable { .. } => "write the name as the source does, with its namespace".into(),
         CudaError::VariableSize { .. } => "correct the type and `length` in `data`".into(),
         CudaError::UnsetConstants { .. } => {
@@ -61,11 +103,21 @@ pub fn next(error: &CudaError) -> Option<String> {
     })
 }
 
+/// The option of nvcc for machine code. `card`: `sm_90`.
+fn for_card(card: &str) -> String {
+    format!("`nvcc -gencode arch=compute_{0},code=sm_{0}`", card.trim_start_matches("sm_"))
+}
+
+/// The driver for the code of a library or tool: `NVRTC 13.5`.
+fn driver_of(tool: &str) -> String {
+    toolkits::major_of(tool).map_or_else(|| "a newer driver".to_owned(), toolkits::driver)
+}
+
 /// `library`: with its version, `NVRTC 13.5`.
 fn newer_than_driver(library: &str, cuda_version: u32, arch: Option<&str>) -> String {
     let of_driver = cuda_version / 1000;
-    let stem = if library.starts_with("cuBLAS") { "cublas" } else { "cuda-nvrtc" };
-    let driver = toolkits::major_of(library).map_or_else(|| "a newer driver".to_owned(), toolkits::driver);
+    let stem = if library.starts_with(CUBLAS) { "cublas" } else { "cuda-nvrtc" };
+    let driver = driver_of(library);
     // No compiler for this driver knows the card.
     if arch.and_then(toolkits::first_for).is_some_and(|(major, _)| major > of_driver) {
         return format!("needs {driver}");
@@ -80,6 +132,9 @@ fn after_call(function: &str, code: u32) -> Option<&'static str> {
             "wait for the other process, set `nvidia-smi -c DEFAULT`, or compare without `--interleave lockstep`"
         }
         100 | 101 => NO_DEVICE,
+        221 => {
+            "the driver's compiler for PTX (libnvidia-ptxjitcompiler.so.1) is not here: start the container with NVIDIA_DRIVER_CAPABILITIES=compute,utility"
+        }
         802 => {
             "start NVIDIA's fabric manager (`systemctl start nvidia-fabricmanager`), or wait until it has started"
         }
@@ -93,6 +148,9 @@ fn after_call(function: &str, code: u32) -> Option<&'static str> {
             "load the driver's module (`nvidia-modprobe -u`), and restart the container, which may have lost its devices; see `dmesg`"
         }
         _ if function == "cuInit" => "make `nvidia-smi` work first, and see `dmesg`",
+        912 => {
+            "let `cluster` have fewer blocks, or a block less shared memory: more than 8 blocks run on some cards only"
+        }
         702 => {
             "the watchdog of a display ends long kernels: measure on a GPU without a display, or make the kernel shorter"
         }
@@ -100,7 +158,7 @@ fn after_call(function: &str, code: u32) -> Option<&'static str> {
             "this code is not for this GPU and its driver: remove the folder that GBENCH_CUBINS names, and compile it here"
         }
         code if ILLEGAL_ADDRESS.contains(&code) => {
-            "a kernel reached beyond its buffers: check each `length` and the grid, or run it under compute-sanitizer"
+            "a kernel reached beyond its buffers: check each `length` and the grid; `gbench-ci profile --profile memcheck` finds the line"
         }
         _ => return None,
     })

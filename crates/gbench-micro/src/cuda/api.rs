@@ -61,6 +61,29 @@ macro_rules! functions {
     };
 }
 
+/// `CUtensorMap` of `cuda.h`.
+#[repr(C, align(64))]
+pub(super) struct EncodedMap(pub [u64; 16]);
+
+/// `CUlaunchConfig` of `cuda.h`.
+#[repr(C)]
+pub(super) struct LaunchConfig {
+    pub grid: [c_uint; 3],
+    pub block: [c_uint; 3],
+    pub shared_bytes: c_uint,
+    pub stream: CUstream,
+    pub attributes: *const LaunchAttribute,
+    pub count: c_uint,
+}
+
+/// `CUlaunchAttribute` of `cuda.h`, whose value has 64 bytes.
+#[repr(C)]
+pub(super) struct LaunchAttribute {
+    pub id: c_uint,
+    pub pad: c_uint,
+    pub value: [c_uint; 16],
+}
+
 functions! {
     needed {
     cuInit(c_uint);
@@ -111,6 +134,10 @@ functions! {
     cuGraphLaunch(CUgraphExec, CUstream);
     cuGraphExecDestroy(CUgraphExec);
     cuGraphDestroy(CUgraph);
+    cuFuncGetAttribute(*mut c_int, c_int, CUfunction);
+    cuTensorMapEncodeTiled(*mut EncodedMap, c_uint, c_uint, *mut c_void, *const u64, *const u64, *const c_uint, *const c_uint, c_uint, c_uint, c_uint, c_uint);
+    cuLaunchKernelEx(*const LaunchConfig, CUfunction, *mut *mut c_void, *mut *mut c_void);
+    cuOccupancyMaxActiveBlocksPerMultiprocessor(*mut c_int, CUfunction, c_int, usize);
     }
 }
 

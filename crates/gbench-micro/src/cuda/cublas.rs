@@ -8,7 +8,8 @@ use std::ptr;
 use cudarc::driver::sys::CUstream;
 use libloading::Library;
 
-use super::device::{Buffer, CudaDevice};
+use super::buffers::Buffer;
+use super::device::CudaDevice;
 use super::error::CudaError;
 use super::libraries;
 use gbench_model::DType;

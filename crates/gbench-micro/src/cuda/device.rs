@@ -1,21 +1,17 @@
-//! One GPU, its memory and its work, behind functions that cannot be misused. Only `api.rs`, `compiler.rs` and `cublas.rs`
-//! also touch CUDA.
+//! One GPU and its stream, behind functions that cannot be misused; its memory is in `buffers.rs`, its code in `modules.rs`. Only
+//! these, `api.rs`, `compiler.rs` and `cublas.rs` touch CUDA.
 //!
 //! All work goes into one stream, in order. Nothing here runs on a timer or in another thread, so that none of our calls comes
 //! between the two events of a sample.
 
-use std::ffi::{CString, c_int, c_uint, c_void};
+use std::ffi::{c_int, c_uint};
 use std::ptr;
 use std::rc::Rc;
 
-use cudarc::driver::sys::{
-    CUcontext, CUdevice, CUdeviceptr, CUevent, CUfunction, CUgraph, CUgraphExec, CUmodule, CUstream, CUuuid,
-};
+use cudarc::driver::sys::{CUcontext, CUdevice, CUevent, CUgraph, CUgraphExec, CUstream, CUuuid};
 
 use super::api::{Api, api, check};
 use super::error::CudaError;
-use gbench_device_code::display_name;
-use gbench_model::KernelLaunch;
 
 type Result<T> = std::result::Result<T, CudaError>;
 
@@ -39,6 +35,8 @@ pub(super) struct Facts {
     pub uuid: Option<String>,
     /// The most shared memory of a block, in bytes; 0 if unknown.
     pub shared_bytes: u32,
+    /// A part of the L2 cache can be claimed.
+    pub persisting_l2: bool,
 }
 
 impl Facts {
@@ -64,8 +62,7 @@ mod attribute {
     pub(super) const CAPABILITY_MAJOR: i32 = 75;
     pub(super) const CAPABILITY_MINOR: i32 = 76;
     pub(super) const MAX_SHARED_OPTIN: i32 = 97;
-    /// An attribute of a function.
-    pub(super) const MAX_DYNAMIC_SHARED: i32 = 8;
+    pub(super) const MAX_PERSISTING_L2: i32 = 108;
 }
 
 /// The first GPU visible to CUDA, its primary context and one stream.
@@ -120,6 +117,10 @@ impl CudaDevice {
         &self.0.facts
     }
 
+    pub(super) fn api(&self) -> &'static Api {
+        self.0.api
+    }
+
     pub(super) fn stream(&self) -> CUstream {
         self.0.stream
     }
@@ -129,116 +130,6 @@ impl CudaDevice {
         // SAFETY: two places for numbers.
         check("cuMemGetInfo_v2", unsafe { (self.0.api.cuMemGetInfo_v2)(&mut free, &mut total) })?;
         Ok(free)
-    }
-
-    /// `bytes` of uninitialised device memory.
-    pub(super) fn allocate(&self, bytes: usize) -> Result<Buffer> {
-        // The driver refuses an allocation of zero bytes.
-        let address = self.address_of(bytes.max(1))?;
-        Ok(Buffer { gpu: self.clone(), address, bytes, has_guard: false })
-    }
-
-    /// A buffer with [`GUARD`] bytes behind it that are not its own: [`Buffer::is_guard_intact`].
-    pub(super) fn allocate_guarded(&self, bytes: usize) -> Result<Buffer> {
-        let address = self.address_of(bytes + GUARD.len())?;
-        let buffer = Buffer { gpu: self.clone(), address, bytes, has_guard: true };
-        buffer.copy_in(bytes, &GUARD)?;
-        Ok(buffer)
-    }
-
-    fn address_of(&self, bytes: usize) -> Result<CUdeviceptr> {
-        let mut address: CUdeviceptr = 0;
-        // SAFETY: a place for the address.
-        check("cuMemAlloc_v2", unsafe { (self.0.api.cuMemAlloc_v2)(&mut address, bytes) })?;
-        Ok(address)
-    }
-
-    /// Zeroed, page-locked host memory that the device can read and write, too.
-    pub(super) fn shared_words(&self, length: usize) -> Result<SharedWords> {
-        const DEVICE_MAP: c_uint = 2;
-        let bytes = length * size_of::<u64>();
-        let mut host: *mut c_void = ptr::null_mut();
-        let mut address: CUdeviceptr = 0;
-        // SAFETY: places for the answers; the memory that is written is the driver's own of that many bytes.
-        unsafe {
-            check("cuMemHostAlloc", (self.0.api.cuMemHostAlloc)(&mut host, bytes, DEVICE_MAP))?;
-            ptr::write_bytes(host.cast::<u8>(), 0, bytes);
-            let mut words = SharedWords { gpu: self.clone(), host: host.cast(), address, length };
-            check(
-                "cuMemHostGetDevicePointer_v2",
-                (self.0.api.cuMemHostGetDevicePointer_v2)(&mut address, host, 0),
-            )?;
-            words.address = address;
-            Ok(words)
-        }
-    }
-
-    pub(super) fn module(&self, cubin: &[u8]) -> Result<Module> {
-        let mut handle: CUmodule = ptr::null_mut();
-        // SAFETY: the driver reads the image by the sizes in it; `compiler::compile` only returns code that
-        // `device_code` has parsed completely.
-        check("cuModuleLoadData", unsafe {
-            (self.0.api.cuModuleLoadData)(&mut handle, cubin.as_ptr().cast())
-        })?;
-        Ok(Module(Rc::new(Loaded { gpu: self.clone(), handle })))
-    }
-
-    /// Queues one launch. `parameters` must match the kernel's in number and size, see [`Function::new`].
-    pub(super) fn launch(
-        &self,
-        function: &Function,
-        launch: &KernelLaunch,
-        parameters: &Parameters,
-    ) -> Result<()> {
-        parameters.check(function)?;
-        let [x, y, z] = launch.grid;
-        let [tx, ty, tz] = launch.block;
-        let mut pointers: Vec<*mut c_void> =
-            parameters.0.iter().map(|value| ptr::from_ref(&value.bytes).cast_mut().cast()).collect();
-        // SAFETY: the driver reads one value per parameter while it queues, and their number and sizes were checked against
-        // the kernel's. Memory accesses of the kernel cannot be checked: a wrong pointer is an error of the device or, if the
-        // driver maps the host's memory, corrupts this process, which measures nothing else.
-        let code = unsafe {
-            (self.0.api.cuLaunchKernel)(
-                function.handle,
-                x,
-                y,
-                z,
-                tx,
-                ty,
-                tz,
-                launch.shared_bytes,
-                self.0.stream,
-                pointers.as_mut_ptr(),
-                ptr::null_mut(),
-            )
-        };
-        check("cuLaunchKernel", code)
-    }
-
-    /// Queues filling a buffer with one byte.
-    pub(super) fn set(&self, buffer: &Buffer, byte: u8) -> Result<()> {
-        let api = self.0.api;
-        // SAFETY: the buffer has so many bytes.
-        check("cuMemsetD8Async", unsafe {
-            (api.cuMemsetD8Async)(buffer.address, byte, buffer.bytes, self.0.stream)
-        })
-    }
-
-    pub(super) fn upload(&self, target: &Buffer, source: &SharedWords) -> Result<()> {
-        let bytes = target.bytes.min(source.length * size_of::<u64>());
-        // SAFETY: both have so many bytes, and the caller's handles keep them until it has waited.
-        check("cuMemcpyHtoDAsync_v2", unsafe {
-            (self.0.api.cuMemcpyHtoDAsync_v2)(target.address, source.host.cast(), bytes, self.0.stream)
-        })
-    }
-
-    pub(super) fn download(&self, target: &SharedWords, source: &Buffer) -> Result<()> {
-        let bytes = source.bytes.min(target.length * size_of::<u64>());
-        // SAFETY: as of [`CudaDevice::upload`].
-        check("cuMemcpyDtoHAsync_v2", unsafe {
-            (self.0.api.cuMemcpyDtoHAsync_v2)(target.host.cast(), source.address, bytes, self.0.stream)
-        })
     }
 
     pub(super) fn wait(&self) -> Result<()> {
@@ -254,9 +145,10 @@ impl CudaDevice {
 
     /// Releases lines of the L2 cache that a kernel has claimed, if the driver can.
     pub(super) fn reset_persisting_l2(&self) {
-        if let Some(reset) = self.0.api.cuCtxResetPersistingL2Cache {
-            // SAFETY: takes nothing. A card without such a cache refuses, which is as well.
-            let _ = unsafe { reset() };
+        // A card without such a cache refuses, which `compute-sanitizer` would report as an error.
+        if let Some(reset) = self.0.api.cuCtxResetPersistingL2Cache.filter(|_| self.facts().persisting_l2) {
+            // SAFETY: takes nothing.
+            _ = unsafe { reset() };
         }
     }
 
@@ -374,6 +266,7 @@ unsafe fn facts(api: &Api, device: CUdevice) -> Result<Facts> {
         integrated: number(attribute::INTEGRATED).unwrap_or(0.0) > 0.0,
         uuid,
         shared_bytes: number(attribute::MAX_SHARED_OPTIN).unwrap_or(0.0) as u32,
+        persisting_l2: number(attribute::MAX_PERSISTING_L2).unwrap_or(0.0) > 0.0,
     })
 }
 
@@ -399,225 +292,6 @@ fn uuid(api: &Api, device: CUdevice, is_slice: bool) -> Option<String> {
     let hex: String = uuid.bytes.iter().map(|byte| format!("{:02x}", *byte as u8)).collect();
     let kind = if is_slice { "MIG" } else { "GPU" };
     Some(format!("{kind}-{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]))
-}
-
-/// The bytes behind the buffers of a kernel.
-const GUARD: [u8; 512] = [0xa5; 512];
-
-pub(super) struct Buffer {
-    gpu: CudaDevice,
-    address: CUdeviceptr,
-    bytes: usize,
-    has_guard: bool,
-}
-
-impl Drop for Buffer {
-    fn drop(&mut self) {
-        // SAFETY: ours, freed once; freeing waits for the work that uses it.
-        unsafe { (self.gpu.0.api.cuMemFree_v2)(self.address) };
-    }
-}
-
-impl Buffer {
-    pub(super) fn address(&self) -> CUdeviceptr {
-        self.address
-    }
-
-    pub(super) fn bytes(&self) -> usize {
-        self.bytes
-    }
-
-    /// Copies from the host, and waits. Panics if the sizes differ: both are the caller's.
-    pub(super) fn write(&self, source: &[u8]) -> Result<()> {
-        assert_eq!(source.len(), self.bytes, "a copy of another size");
-        self.copy_in(0, source)
-    }
-
-    /// Waits, and copies to the host.
-    pub(super) fn read(&self) -> Result<Vec<u8>> {
-        self.copy_out(0, self.bytes)
-    }
-
-    /// Waits. False if something was written behind the buffer.
-    pub(super) fn is_guard_intact(&self) -> Result<bool> {
-        Ok(!self.has_guard || self.copy_out(self.bytes, GUARD.len())? == GUARD)
-    }
-
-    /// `from`: bytes from the beginning. The callers keep within the allocation.
-    fn copy_in(&self, from: usize, source: &[u8]) -> Result<()> {
-        // Queued work may still use the buffer.
-        self.gpu.wait()?;
-        let api = self.gpu.0.api;
-        // SAFETY: both have so many bytes.
-        check("cuMemcpyHtoD_v2", unsafe {
-            (api.cuMemcpyHtoD_v2)(self.address + from as CUdeviceptr, source.as_ptr().cast(), source.len())
-        })?;
-        // From memory that is not page-locked, the call may return before the copy has arrived.
-        self.gpu.wait_for_device()
-    }
-
-    fn copy_out(&self, from: usize, bytes: usize) -> Result<Vec<u8>> {
-        self.gpu.wait()?;
-        let mut target = vec![0; bytes];
-        let api = self.gpu.0.api;
-        // SAFETY: both have so many bytes.
-        check("cuMemcpyDtoH_v2", unsafe {
-            (api.cuMemcpyDtoH_v2)(target.as_mut_ptr().cast(), self.address + from as CUdeviceptr, bytes)
-        })?;
-        Ok(target)
-    }
-}
-
-/// Words that both host and device can access.
-pub(super) struct SharedWords {
-    gpu: CudaDevice,
-    host: *mut u64,
-    address: CUdeviceptr,
-    length: usize,
-}
-
-impl Drop for SharedWords {
-    fn drop(&mut self) {
-        // SAFETY: ours, freed once, after the work that uses it.
-        unsafe {
-            (self.gpu.0.api.cuStreamSynchronize)(self.gpu.0.stream);
-            (self.gpu.0.api.cuMemFreeHost)(self.host.cast());
-        }
-    }
-}
-
-impl SharedWords {
-    pub(super) fn set(&self, at: usize, value: u64) {
-        assert!(at < self.length, "word {at} of {}", self.length);
-        // SAFETY: within the allocation; volatile, because the device looks at it meanwhile.
-        unsafe { self.host.add(at).write_volatile(value) };
-    }
-
-    pub(super) fn get(&self, at: usize) -> u64 {
-        assert!(at < self.length, "word {at} of {}", self.length);
-        // SAFETY: as above.
-        unsafe { self.host.add(at).read_volatile() }
-    }
-}
-
-struct Loaded {
-    gpu: CudaDevice,
-    handle: CUmodule,
-}
-
-impl Drop for Loaded {
-    fn drop(&mut self) {
-        // SAFETY: ours; functions of it hold it alive. Waits for work that runs its code.
-        unsafe {
-            (self.gpu.0.api.cuStreamSynchronize)(self.gpu.0.stream);
-            (self.gpu.0.api.cuModuleUnload)(self.handle);
-        }
-    }
-}
-
-#[derive(Clone)]
-pub(super) struct Module(Rc<Loaded>);
-
-impl Module {
-    /// A kernel by its name in the machine code. `takes`: the sizes of its parameters in bytes, from that code.
-    pub(super) fn function(&self, name: &str, takes: Vec<usize>, shared_bytes: u32) -> Result<Function> {
-        let api = self.0.gpu.0.api;
-        // A name with a NUL does not exist.
-        let c_name = CString::new(name).unwrap_or_default();
-        let mut handle: CUfunction = ptr::null_mut();
-        // SAFETY: a text that ends in NUL, and a place for the handle, which the module outlives.
-        unsafe {
-            check(
-                "cuModuleGetFunction",
-                (api.cuModuleGetFunction)(&mut handle, self.0.handle, c_name.as_ptr()),
-            )?;
-            // More than 48 KiB, including the kernel's own, must be requested.
-            if shared_bytes > 0 {
-                let set =
-                    (api.cuFuncSetAttribute)(handle, attribute::MAX_DYNAMIC_SHARED, shared_bytes as c_int);
-                check("cuFuncSetAttribute", set)?;
-            }
-        }
-        Ok(Function { name: name.to_owned(), handle, takes, _module: self.clone() })
-    }
-}
-
-impl Module {
-    /// Bytes of a variable by its name in the machine code; `None`: there is none.
-    pub(super) fn variable_bytes(&self, name: &str) -> Option<usize> {
-        self.variable(name).ok().map(|(_, bytes)| bytes)
-    }
-
-    /// Sets a variable, whose size the caller knows from [`Module::variable_bytes`].
-    pub(super) fn set_variable(&self, name: &str, source: &[u8]) -> Result<()> {
-        let (address, bytes) = self.variable(name)?;
-        assert_eq!(source.len(), bytes, "a value of another size");
-        let gpu = &self.0.gpu;
-        // SAFETY: both have so many bytes.
-        check("cuMemcpyHtoD_v2", unsafe {
-            (gpu.0.api.cuMemcpyHtoD_v2)(address, source.as_ptr().cast(), bytes)
-        })?;
-        gpu.wait_for_device()
-    }
-
-    fn variable(&self, name: &str) -> Result<(CUdeviceptr, usize)> {
-        let c_name = CString::new(name).unwrap_or_default();
-        let (mut address, mut bytes): (CUdeviceptr, usize) = (0, 0);
-        // SAFETY: a text that ends in NUL, and places for the answers.
-        check("cuModuleGetGlobal_v2", unsafe {
-            let api = self.0.gpu.0.api;
-            (api.cuModuleGetGlobal_v2)(&mut address, &mut bytes, self.0.handle, c_name.as_ptr())
-        })?;
-        Ok((address, bytes))
-    }
-}
-
-pub(super) struct Function {
-    name: String,
-    handle: CUfunction,
-    takes: Vec<usize>,
-    _module: Module,
-}
-
-/// The value of a parameter: at most eight bytes, little-endian.
-#[derive(Clone, Copy)]
-struct Value {
-    bytes: u64,
-    size: usize,
-}
-
-#[derive(Clone, Default)]
-pub(super) struct Parameters(Vec<Value>);
-
-impl Parameters {
-    pub(super) fn buffer(mut self, buffer: &Buffer) -> Self {
-        self.0.push(Value { bytes: buffer.address, size: size_of::<CUdeviceptr>() });
-        self
-    }
-
-    pub(super) fn shared(mut self, words: &SharedWords, at: usize) -> Self {
-        let address = words.address + (at * size_of::<u64>()) as CUdeviceptr;
-        self.0.push(Value { bytes: address, size: size_of::<CUdeviceptr>() });
-        self
-    }
-
-    /// A number as bytes, eight at most.
-    pub(super) fn scalar(mut self, bytes: &[u8]) -> Self {
-        let mut value = [0; 8];
-        let size = bytes.len().min(value.len());
-        value[..size].copy_from_slice(&bytes[..size]);
-        self.0.push(Value { bytes: u64::from_le_bytes(value), size });
-        self
-    }
-
-    fn check(&self, function: &Function) -> Result<()> {
-        let given = || self.0.iter().map(|value| value.size);
-        if given().eq(function.takes.iter().copied()) {
-            return Ok(());
-        }
-        let kernel = display_name(&function.name);
-        Err(CudaError::Parameters { kernel, takes: function.takes.clone(), given: given().collect() })
-    }
 }
 
 pub(super) struct StreamEvent {

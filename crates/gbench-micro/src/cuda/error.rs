@@ -7,8 +7,8 @@ use gbench_model::text::list;
 const OUT_OF_MEMORY: u32 = 2;
 /// Another process has the GPU, which is in exclusive mode.
 pub(super) const UNAVAILABLE: u32 = 46;
-/// No driver in the kernel, no device, an old driver.
-const MACHINE: [u32; 7] = [34, UNAVAILABLE, 100, 101, 802, 803, 804];
+/// No driver in the kernel, no device, no compiler for PTX, an old driver.
+const MACHINE: [u32; 8] = [34, UNAVAILABLE, 100, 101, 221, 802, 803, 804];
 /// Code for another card, of a newer toolkit, or PTX of a newer one.
 pub(super) const REFUSED_CODE: [u32; 3] = [200, 209, 222];
 
@@ -43,6 +43,18 @@ pub enum CudaError {
         "{file} has no kernel `{entry}`: name it as the source does, with its namespace, and a template with its arguments"
     )]
     NoEntry { file: String, entry: String },
+    #[error("{file} is not an image that a driver loads: {why}")]
+    NoImage { file: String, why: String },
+    #[error("{file} has no {kind} `{name}`; it has {}", if there.is_empty() { "none".into() } else { list(there, 8) })]
+    NotInImage { file: String, kind: &'static str, name: String, there: Vec<String> },
+    #[error("{file} has several {kind}s `{name}`: {}", list(found, 8))]
+    SeveralInImage { file: String, kind: &'static str, name: String, found: Vec<String> },
+    #[error("{file} has no code for this card, {card}, only for {}", list(has, 8))]
+    ForeignImage { file: String, has: Vec<String>, card: String },
+    #[error("{file} is of {tool}, and this driver is for {}", toolkits::shown(*cuda_version))]
+    NewImage { file: String, tool: String, is_ptx: bool, cuda_version: u32, card: String },
+    #[error("the driver does not load {file}: {refused}")]
+    RefusedImage { file: String, is_ptx: bool, card: String, refused: Box<CudaError> },
     #[error("{file} has no variable `{name}`, which `data` names")]
     NoVariable { file: String, name: String },
     #[error("`data.{name}` has {given} bytes, and the variable has {takes}")]
@@ -62,6 +74,14 @@ pub enum CudaError {
         "`shared` requests {asked} bytes in addition to the {own} that the kernel declares, but a block has at most {most}"
     )]
     SharedMemory { asked: u32, own: u64, most: u32 },
+    #[error("`grid` gives no number of blocks for a card with {multiprocessors} multiprocessors")]
+    NoGrid { multiprocessors: u32 },
+    #[error("{what} need compute capability 9.0; this card has {}.{}", capability.0, capability.1)]
+    OldCard { what: &'static str, capability: (u32, u32) },
+    #[error(
+        "`cooperative` starts {blocks} blocks, and at most {most} of this kernel run on the card at the same time"
+    )]
+    TooManyBlocks { blocks: u64, most: u64 },
     #[error(
         "`{kernel}` takes {} ({}), and {} are given ({})",
         gbench_model::text::count(takes.len(), "parameter"),
@@ -91,7 +111,14 @@ impl CudaError {
     pub(crate) fn kind(&self) -> &'static str {
         match self {
             CudaError::Call { code: OUT_OF_MEMORY, .. } | CudaError::NoRoom { .. } => "out_of_memory",
-            CudaError::Compile { .. } | CudaError::NoEntry { .. } => "compile",
+            CudaError::Compile { .. }
+            | CudaError::NoEntry { .. }
+            | CudaError::NoImage { .. }
+            | CudaError::NotInImage { .. }
+            | CudaError::SeveralInImage { .. }
+            | CudaError::ForeignImage { .. }
+            | CudaError::NewImage { .. }
+            | CudaError::RefusedImage { .. } => "compile",
             CudaError::Parameters { .. }
             | CudaError::NoVariable { .. }
             | CudaError::VariableSize { .. }
@@ -125,9 +152,17 @@ impl CudaError {
             CudaError::Compile { .. }
             | CudaError::Code { .. }
             | CudaError::NoEntry { .. }
+            | CudaError::NoImage { .. }
+            | CudaError::NotInImage { .. }
+            | CudaError::SeveralInImage { .. }
+            | CudaError::ForeignImage { .. }
+            | CudaError::NewImage { .. }
+            | CudaError::RefusedImage { .. }
             | CudaError::NoKernel { .. }
             | CudaError::NoRoom { .. }
             | CudaError::SharedMemory { .. }
+            | CudaError::TooManyBlocks { .. }
+            | CudaError::NoGrid { .. }
             | CudaError::Parameters { .. }
             | CudaError::NoVariable { .. }
             | CudaError::VariableSize { .. }
@@ -140,6 +175,7 @@ impl CudaError {
             | CudaError::NewLibrary { .. }
             | CudaError::NewCode { .. }
             | CudaError::NoCublas { .. }
+            | CudaError::OldCard { .. }
             | CudaError::OldCompiler { .. } => true,
         }
     }

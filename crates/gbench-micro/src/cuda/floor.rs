@@ -78,6 +78,19 @@ fn flops_per_cycle((major, minor): (u32, u32), dtype: DType) -> Option<f64> {
         // Single precision may be multiplied as TF32, which is half as fast as half precision.
         DType::F32 => Some(if major >= 8 { f64::max(single, half / 2.0) } else { single }),
         DType::F16 | DType::Bf16 => Some(half),
+        DType::F8e4m3 | DType::F8e5m2 if (major, minor) >= (8, 9) => Some(2.0 * half),
+        // 10.3 gave most of its double precision and of its integers away for FP4.
+        DType::F4e2m1 if (major, minor) == (10, 3) => Some(6.0 * half),
+        DType::F4e2m1 if major >= 10 => Some(4.0 * half),
+        DType::I8 if (major, minor) >= (7, 5) && (major, minor) != (10, 3) => Some(2.0 * half),
+        DType::I4 if (major, minor) >= (7, 5) && major <= 8 => Some(4.0 * half),
+        DType::F64 => match (major, minor) {
+            (7, 0) => Some(64.0),
+            (8 | 10, 0) => Some(128.0),
+            (9, 0) => Some(256.0),
+            (7, 5) | (8, 6 | 9) | (12, _) => Some(4.0),
+            _ => None,
+        },
         _ => None,
     }
 }
@@ -106,6 +119,7 @@ mod tests {
             integrated: false,
             uuid: None,
             shared_bytes: 232_448,
+            persisting_l2: true,
         }
     }
 
@@ -131,21 +145,31 @@ mod tests {
 
     #[test]
     fn b35_every_architecture_from_volta_to_blackwell_has_a_peak_at_or_above_its_data_sheet() {
-        // Compute capability, multiprocessors, boost in Hz, and the data sheet's FLOP/s in half precision.
+        // Compute capability, multiprocessors, boost in Hz, and the data sheet's operations per second.
         let cards = [
-            ((7, 0), 80, 1.53e9, 125e12),
-            ((8, 0), 108, 1.41e9, 312e12),
-            ((8, 9), 128, 2.52e9, 330e12),
-            ((9, 0), 132, 1.83e9, 989e12),
-            ((11, 0), 20, 1.575e9, 258e12),
-            ((12, 0), 170, 2.407e9, 419e12),
-            ((12, 1), 48, 2.55e9, 125e12),
+            ((7, 0), 80, 1.53e9, DType::F16, 125e12),
+            ((7, 0), 80, 1.53e9, DType::F64, 7.8e12),
+            ((7, 5), 40, 1.59e9, DType::I4, 260e12),
+            ((8, 0), 108, 1.41e9, DType::F16, 312e12),
+            ((8, 0), 108, 1.41e9, DType::I8, 624e12),
+            ((8, 0), 108, 1.41e9, DType::F64, 19.5e12),
+            ((8, 9), 128, 2.52e9, DType::F16, 330e12),
+            ((8, 9), 142, 2.52e9, DType::F8e4m3, 733e12),
+            ((9, 0), 132, 1.83e9, DType::F16, 989e12),
+            ((9, 0), 132, 1.83e9, DType::F8e5m2, 1979e12),
+            ((9, 0), 132, 1.98e9, DType::F64, 67e12),
+            ((10, 0), 148, 1.965e9, DType::F4e2m1, 9e15),
+            ((11, 0), 20, 1.575e9, DType::F16, 258e12),
+            ((12, 0), 170, 2.407e9, DType::F16, 419e12),
+            ((12, 0), 170, 2.407e9, DType::F4e2m1, 1676e12),
+            ((12, 0), 170, 2.407e9, DType::F64, 1.637e12),
+            ((12, 1), 48, 2.55e9, DType::F16, 125e12),
         ];
-        for (capability, multiprocessors, sm_clock, said) in cards {
+        for (capability, multiprocessors, sm_clock, dtype, said) in cards {
             let facts = Facts { capability, multiprocessors, sm_clock, ..card() };
-            let product = KernelWork { flops: Some(said), dtype: Some(DType::F16), ..KernelWork::default() };
+            let product = KernelWork { flops: Some(said), dtype: Some(dtype), ..KernelWork::default() };
             let seconds = floor(&facts, &product).unwrap().seconds / LENIENCE;
-            assert!((0.85..=1.01).contains(&seconds), "{capability:?}: {seconds}");
+            assert!((0.85..=1.01).contains(&seconds), "{capability:?} {dtype:?}: {seconds}");
         }
     }
 

@@ -3,6 +3,7 @@
 use half::{bf16, f16};
 use rand::{Rng, RngExt};
 
+use super::minifloat::MiniFloat;
 use crate::spec::{MicroError, allocate};
 use gbench_model::{DType, Fill};
 
@@ -10,20 +11,24 @@ use gbench_model::{DType, Fill};
 /// prime, so that an element written to a wrong place at a round distance is still different.
 const PERIOD: usize = 1_048_583;
 
-/// The content of an output before a kernel writes it: NaN in every floating type, the largest or -1 in the others.
+/// The content of an output before a kernel writes it: NaN in every floating type but FP4, the largest or -1 in the others.
 pub(super) const POISON: u8 = 0xff;
 
-/// Consecutive elements, in the byte order of host and device (little-endian).
+/// Of a byte with two elements.
+const LOW_BITS: u8 = 0xf;
+
+/// Consecutive numbers, in the byte order of host and device (little-endian). A complex element is two of them.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct HostBuffer {
+    /// Of the numbers.
     dtype: DType,
     bytes: Vec<u8>,
 }
 
 impl HostBuffer {
-    /// Data that was read back. Bytes after the last whole element are ignored.
+    /// Data that was read back. Bytes after the last whole number are ignored.
     pub(super) fn new(dtype: DType, bytes: Vec<u8>) -> Self {
-        Self { dtype, bytes }
+        Self { dtype: dtype.part(), bytes }
     }
 
     /// `length` elements according to `fill`. Errors: not enough memory.
@@ -34,33 +39,41 @@ impl HostBuffer {
         random: &mut impl Rng,
     ) -> Result<Self, MicroError> {
         let length = usize::try_from(length).unwrap_or(usize::MAX);
-        let mut buffer =
-            Self { dtype, bytes: allocate("a host buffer", length.saturating_mul(dtype.size()), 0_u8)? };
+        let size = length.saturating_mul(dtype.bits()).div_ceil(8);
+        let mut buffer = Self::new(dtype, allocate("a host buffer", size, 0_u8)?);
+        // The imaginary parts stay zero, unless they are random.
+        let parts = dtype.bits() / buffer.dtype.bits();
         match *fill {
             Fill::Value { value: 0.0 } => {}
             Fill::Value { value } => {
-                let element = Self::of_number(dtype, value);
-                buffer.bytes.chunks_exact_mut(dtype.size()).for_each(|place| place.copy_from_slice(&element));
+                let mut element = Self::of_number(dtype, value);
+                if dtype.bits() == 4 {
+                    element.iter_mut().for_each(|byte| *byte |= *byte << 4);
+                }
+                for place in buffer.bytes.chunks_mut(element.len()) {
+                    place.copy_from_slice(&element[..place.len()]);
+                }
             }
-            Fill::Index => (0..length).for_each(|at| buffer.set(at, at as f64)),
+            Fill::Index => (0..length).for_each(|at| buffer.set(at * parts, at as f64)),
             Fill::Uniform { low, high } => {
-                let drawn = length.min(PERIOD);
+                // Whole bytes.
+                let drawn = buffer.len().min(PERIOD * 8_usize.div_ceil(buffer.dtype.bits()));
                 for at in 0..drawn {
                     let value = low + random.random::<f64>() * (high - low);
                     buffer.set(
                         at,
-                        match dtype {
+                        match buffer.dtype {
                             // The sum leaves the last bits empty.
                             DType::F64 => {
                                 let bits = value.to_bits() ^ u64::from(random.random::<u8>());
                                 f64::from_bits(bits).max(low).min(high)
                             }
-                            _ if is_integer(dtype) => value.floor(),
-                            _ => value,
+                            dtype if dtype.is_floating() => value,
+                            _ => value.floor(),
                         },
                     );
                 }
-                let (first, rest) = buffer.bytes.split_at_mut(drawn * dtype.size());
+                let (first, rest) = buffer.bytes.split_at_mut((drawn * buffer.dtype.bits()).div_ceil(8));
                 for part in rest.chunks_mut(first.len().max(1)) {
                     part.copy_from_slice(&first[..part.len()]);
                 }
@@ -69,19 +82,27 @@ impl HostBuffer {
         Ok(buffer)
     }
 
-    /// The bytes of the type's nearest number.
+    /// The bytes of one element: the type's nearest number, in its low bits.
     pub(super) fn of_number(dtype: DType, value: f64) -> Vec<u8> {
         match dtype {
             DType::F64 => value.to_le_bytes().to_vec(),
             DType::F32 => (value as f32).to_le_bytes().to_vec(),
             DType::F16 => f16::from_f64(value).to_le_bytes().to_vec(),
             DType::Bf16 => bf16::from_f64(value).to_le_bytes().to_vec(),
+            DType::F8e4m3 | DType::F8e5m2 | DType::F4e2m1 => {
+                MiniFloat::of(dtype).map(|float| float.encode(value)).into_iter().collect()
+            }
+            DType::C64 | DType::C128 => [value, 0.0].map(|part| Self::of_number(dtype.part(), part)).concat(),
             DType::I64 => (value as i64).to_le_bytes().to_vec(),
             DType::I32 => (value as i32).to_le_bytes().to_vec(),
+            DType::I16 => (value as i16).to_le_bytes().to_vec(),
             DType::I8 => (value as i8).to_le_bytes().to_vec(),
+            DType::I4 => vec![value as i8 as u8 & LOW_BITS],
             DType::U64 => (value as u64).to_le_bytes().to_vec(),
             DType::U32 => (value as u32).to_le_bytes().to_vec(),
+            DType::U16 => (value as u16).to_le_bytes().to_vec(),
             DType::U8 => (value as u8).to_le_bytes().to_vec(),
+            DType::Bool => vec![u8::from(value != 0.0)],
         }
     }
 
@@ -89,37 +110,61 @@ impl HostBuffer {
         self.dtype
     }
 
+    /// Its numbers: two for each complex element. An odd count of elements of four bits is followed by an unused one.
     pub(super) fn len(&self) -> usize {
-        self.bytes.len() / self.dtype.size()
+        self.bytes.len() * 8 / self.dtype.bits()
     }
 
     pub(super) fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// The element at `at`, exactly (integers beyond 2^53: the nearest); NaN if there is none.
+    /// The number at `at`, exactly (integers beyond 2^53: the nearest); NaN if there is none.
     pub(super) fn get(&self, at: usize) -> f64 {
         let size = self.dtype.size();
-        let Some(bytes) = self.bytes.get(at * size..(at + 1) * size) else { return f64::NAN };
+        let is_half = self.dtype.bits() == 4;
+        let place = if is_half { at / 2 } else { at * size };
+        let Some(bytes) = self.bytes.get(place..place + size) else { return f64::NAN };
         match (self.dtype, bytes) {
             (DType::F32, &[a, b, c, d]) => f64::from(f32::from_le_bytes([a, b, c, d])),
             (DType::F16, &[a, b]) => f16::from_le_bytes([a, b]).to_f64(),
             (DType::Bf16, &[a, b]) => bf16::from_le_bytes([a, b]).to_f64(),
             (DType::I32, &[a, b, c, d]) => f64::from(i32::from_le_bytes([a, b, c, d])),
             (DType::U32, &[a, b, c, d]) => f64::from(u32::from_le_bytes([a, b, c, d])),
+            (DType::I16, &[a, b]) => f64::from(i16::from_le_bytes([a, b])),
+            (DType::U16, &[a, b]) => f64::from(u16::from_le_bytes([a, b])),
             (DType::I8, &[a]) => f64::from(a as i8),
-            (DType::U8, &[a]) => f64::from(a),
+            (DType::U8 | DType::Bool, &[a]) => f64::from(a),
             (DType::F64, &[a, b, c, d, e, f, g, h]) => f64::from_le_bytes([a, b, c, d, e, f, g, h]),
             (DType::I64, &[a, b, c, d, e, f, g, h]) => i64::from_le_bytes([a, b, c, d, e, f, g, h]) as f64,
             (DType::U64, &[a, b, c, d, e, f, g, h]) => u64::from_le_bytes([a, b, c, d, e, f, g, h]) as f64,
+            // From the low or the high half; the shift to the right extends the sign.
+            (DType::I4, &[a]) => f64::from((if at.is_multiple_of(2) { a << 4 } else { a }) as i8 >> 4),
+            (dtype, &[a]) => {
+                let code = if is_half && at.is_multiple_of(2) {
+                    a & LOW_BITS
+                } else {
+                    a >> if is_half { 4 } else { 0 }
+                };
+                MiniFloat::of(dtype).map_or(f64::NAN, |float| float.decode(code))
+            }
             // No type has another size.
             _ => f64::NAN,
         }
     }
 
-    /// Sets the element at `at` to the type's nearest number to `value`; beyond the end nothing happens.
+    /// Sets the number at `at` to the type's nearest one to `value`; beyond the end nothing happens.
     pub(super) fn set(&mut self, at: usize, value: f64) {
         let size = self.dtype.size();
+        if self.dtype.bits() == 4 {
+            if let (Some(place), [code]) =
+                (self.bytes.get_mut(at / 2), &Self::of_number(self.dtype, value)[..])
+            {
+                let shift = 4 * (at % 2);
+                *place = *place & !(LOW_BITS << shift) | code << shift;
+            }
+            return;
+        }
         if let Some(place) = self.bytes.get_mut(at * size..(at + 1) * size) {
             // Without an allocation for the types that are filled at random.
             match self.dtype {
@@ -162,6 +207,9 @@ impl HostBuffer {
             DType::F32 => (1e-3, 2e-4),
             DType::F16 => (1e-2, 2e-3),
             DType::Bf16 => (5e-2, 8e-3),
+            // About two units in the last place, and a quarter of one.
+            DType::F8e4m3 => (0.25, 3e-2),
+            DType::F8e5m2 | DType::F4e2m1 => (0.5, 6e-2),
             _ => (0.0, 0.0),
         };
         means.append(&mut squares);
@@ -173,10 +221,6 @@ impl HostBuffer {
         let mut elements = self.bytes.chunks_exact(self.dtype.size());
         elements.any(|element| element.iter().all(|byte| *byte == POISON))
     }
-}
-
-fn is_integer(dtype: DType) -> bool {
-    !matches!(dtype, DType::F64 | DType::F32 | DType::F16 | DType::Bf16)
 }
 
 #[cfg(test)]
@@ -194,13 +238,25 @@ mod tests {
     #[test]
     fn every_type_gives_back_what_was_put_in() {
         for dtype in DType::iter() {
-            let indices = filled(dtype, 100, Fill::Index);
-            assert_eq!((indices.len(), indices.bytes().len()), (100, 100 * dtype.size()), "{dtype:?}");
-            assert!((0..100).all(|at| indices.get(at) == at as f64), "{dtype:?}");
-            assert!(indices.get(100).is_nan());
-            let threes = filled(dtype, 5, Fill::Value { value: 3.0 });
-            assert!((0..5).all(|at| threes.get(at) == 3.0), "{dtype:?}");
-            assert_eq!(threes.bytes()[..dtype.size()], HostBuffer::of_number(dtype, 3.0)[..]);
+            // What the smallest types can hold.
+            let length = match dtype {
+                DType::Bool => 2,
+                DType::F4e2m1 | DType::I4 => 4,
+                DType::F8e4m3 | DType::F8e5m2 => 8,
+                _ => 100,
+            };
+            let parts = dtype.bits() / dtype.part().bits();
+            let indices = filled(dtype, length, Fill::Index);
+            let length = length as usize;
+            assert_eq!(indices.bytes().len(), length * dtype.bits() / 8, "{dtype:?}");
+            assert_eq!(indices.len(), length * parts, "{dtype:?}");
+            assert!((0..length).all(|at| indices.get(at * parts) == at as f64), "{dtype:?}");
+            assert!(indices.get(length * parts).is_nan());
+            let ones = filled(dtype, 5, Fill::Value { value: 1.0 });
+            assert!((0..5).all(|at| ones.get(at * parts) == 1.0), "{dtype:?}");
+            assert!(parts == 1 || ones.get(1) == 0.0);
+            let one = HostBuffer::new(dtype, HostBuffer::of_number(dtype, 1.0));
+            assert_eq!((one.get(0), one.bytes().len()), (1.0, dtype.size()), "{dtype:?}");
         }
     }
 
@@ -215,6 +271,9 @@ mod tests {
             let odd = numbers.bytes().chunks(dtype.size()).filter(|element| element[0] % 2 == 1).count();
             assert!((1600..2400).contains(&odd), "{dtype:?}: {odd}");
         }
+        let packed = filled(DType::I4, 2 * PERIOD as u64 + 7, Fill::Uniform { low: -8.0, high: 8.0 });
+        let seen: std::collections::BTreeSet<i32> = (0..200).map(|at| packed.get(at) as i32).collect();
+        assert!(seen.into_iter().eq(-8..8) && packed.get(1) == packed.get(2 * PERIOD + 1));
         let dice = filled(DType::I32, 1000, Fill::Uniform { low: -1.0, high: 3.0 });
         assert!((0..1000).all(|at| [-1.0, 0.0, 1.0, 2.0].contains(&dice.get(at))));
     }
@@ -279,8 +338,8 @@ mod tests {
         for dtype in DType::iter() {
             let mut buffer = HostBuffer::new(dtype, vec![POISON; 3 * dtype.size()]);
             assert!(buffer.has_poison());
-            assert!(is_integer(dtype) || buffer.get(1).is_nan());
-            (0..3).for_each(|at| buffer.set(at, 1.0));
+            assert!(!dtype.is_floating() || dtype == DType::F4e2m1 || buffer.get(1).is_nan());
+            (0..buffer.len()).for_each(|at| buffer.set(at, 1.0));
             assert!(!buffer.has_poison(), "{dtype:?}");
         }
     }

@@ -9,13 +9,16 @@ use serde_json::json;
 use super::accuracy::Accuracy;
 use super::compiler::compile;
 use super::cublas::{Cublas, SquareProduct};
-use super::device::{Buffer, CudaDevice, Function, Module, Parameters};
+use super::device::CudaDevice;
 use super::error::CudaError;
 use super::floor::{KernelWork, floor, shown, shown_peaks};
 use super::host_buffer::{HostBuffer, POISON};
+use super::image::KernelImage;
 use super::machine_code::{Compiled, KernelSource, variable};
 use super::measuring::measure;
+use super::modules::{Function, Module, Parameters};
 use super::sampler::Sampler;
+use super::slots::{Slots, Surroundings};
 use super::support::{Support, function, module};
 use crate::channel::Channel;
 use crate::pace::Limit;
@@ -23,21 +26,28 @@ use crate::spec::MicroError;
 use crate::throttle_state::OpenLook;
 use gbench_device_code::{display_name, unset_constants};
 use gbench_model::line::{Event, Request};
-use gbench_model::{Access, DeviceCode, Fill, KernelArgument, KernelLaunch, L2_STATE, PEAK_NOTES, Stage};
+use gbench_model::{
+    Access, DeviceCode, Fill, KernelArgument, KernelBuffer, KernelLaunch, L2_STATE, PEAK_NOTES, Stage,
+    buffers,
+};
 
 /// Share of the free device memory that copies of a kernel's buffers may take.
 const COPIES_SHARE: usize = 4;
 
 pub(super) struct Kernel {
-    pub source: KernelSource,
-    /// The target architecture: `sm_90`.
-    pub arch: String,
-    /// The name in the source.
+    pub code: KernelForm,
+    /// The name in the source, or in the image.
     pub entry: String,
     pub launch: KernelLaunch,
     pub arguments: Vec<KernelArgument>,
     /// Yields the least possible time, and the rates.
     pub work: KernelWork,
+}
+
+pub(super) enum KernelForm {
+    /// For an architecture: `sm_90`.
+    Source(KernelSource, String),
+    Image(KernelImage),
 }
 
 /// Work on the device, ready to start.
@@ -53,14 +63,23 @@ enum Callee {
     Cublas { library: Cublas, product: SquareProduct },
 }
 
-/// Compiles the source for the GPU, loads it, and sends the device code on the channel.
+/// Compiles the source for the GPU, or takes the image, loads it, and sends the device code on the channel.
 pub(super) fn load(channel: &mut Channel, gpu: &CudaDevice, kernel: &Kernel) -> Result<Loaded, MicroError> {
-    let compiled = compile(&kernel.source, &kernel.arch, gpu.facts().cuda_version)?;
-    let module = module(gpu, &compiled)?;
-    let code = code_of(&compiled, &kernel.entry);
+    let (compiled, module) = match &kernel.code {
+        KernelForm::Source(source, arch) => {
+            let compiled = compile(source, arch, gpu.facts().cuda_version)?;
+            let module = module(gpu, &compiled)?;
+            (compiled, module)
+        }
+        KernelForm::Image(image) => image.load(gpu)?,
+    };
+    let mut code = code_of(&compiled, &kernel.entry);
     check_shared(gpu, code.as_ref(), kernel.launch.shared_bytes)?;
-    let function = function(&module, &compiled, &kernel.entry, kernel.launch.shared_bytes)?;
+    let function = function(&module, &compiled, &kernel.entry, &kernel.launch)?;
     check_constants(&compiled, kernel)?;
+    for kernel in code.iter_mut().flat_map(|code| code.kernels.values_mut()) {
+        function.complete(kernel);
+    }
     if let Some(code) = code {
         let DeviceCode { arch, compiler, kernels } = code;
         channel.send(&Event::DeviceCode { arch, compiler, kernels })?;
@@ -96,12 +115,10 @@ fn check_shared(gpu: &CudaDevice, code: Option<&DeviceCode>, asked: u32) -> Resu
 
 /// Errors: the kernel reads constants that nothing sets.
 fn check_constants(compiled: &Compiled, kernel: &Kernel) -> Result<(), CudaError> {
-    let lowered = |name: &str| compiled.about.names.get(name).cloned();
-    let entry = lowered(&kernel.entry).unwrap_or_else(|| kernel.entry.clone());
+    let entry = compiled.about.names.get(&kernel.entry).unwrap_or(&kernel.entry);
     // Code that cannot be read is reported where its parameters are read.
-    let mut unset = unset_constants(&compiled.cubin, &entry).unwrap_or_default();
-    let set: Vec<String> = kernel.source.variables().filter_map(lowered).collect();
-    unset.retain(|name| !set.contains(name));
+    let mut unset = unset_constants(&compiled.cubin, entry).unwrap_or_default();
+    unset.retain(|name| compiled.about.variables().all(|set| set != name));
     if unset.is_empty() {
         return Ok(());
     }
@@ -116,109 +133,18 @@ fn code_of(compiled: &Compiled, entry: &str) -> Option<DeviceCode> {
     Some(DeviceCode { arch, compiler, kernels })
 }
 
-enum Slot {
-    Buffer(Buffer),
-    Scalar(Vec<u8>),
-}
-
-/// Everything that one launch of a kernel reads and writes.
-pub(super) struct Slots(Vec<Slot>);
-
-impl Slots {
-    /// Device memory for the arguments, filled with `inputs`: one host buffer per buffer argument.
-    fn new(gpu: &CudaDevice, arguments: &[KernelArgument], inputs: &[HostBuffer]) -> Result<Self, CudaError> {
-        let mut inputs = inputs.iter();
-        let mut slots = Vec::new();
-        for argument in arguments {
-            slots.push(match argument {
-                KernelArgument::Scalar { dtype, value } => {
-                    Slot::Scalar(HostBuffer::of_number(*dtype, *value))
-                }
-                KernelArgument::Buffer { .. } => {
-                    let input = inputs.next().map_or(&[][..], HostBuffer::bytes);
-                    let buffer = gpu.allocate_guarded(input.len())?;
-                    buffer.write(input)?;
-                    Slot::Buffer(buffer)
-                }
-            });
-        }
-        Ok(Self(slots))
-    }
-
-    fn parameters(&self) -> Parameters {
-        self.0.iter().fold(Parameters::default(), |parameters, slot| match slot {
-            Slot::Buffer(buffer) => parameters.buffer(buffer),
-            Slot::Scalar(bytes) => parameters.scalar(bytes),
-        })
-    }
-
-    fn buffers(&self) -> impl Iterator<Item = &Buffer> {
-        self.0.iter().filter_map(|slot| match slot {
-            Slot::Buffer(buffer) => Some(buffer),
-            Slot::Scalar(_) => None,
-        })
-    }
-
-    /// Fills all buffers again; those that the kernel only writes with this byte.
-    fn prepare(
-        &self,
-        gpu: &CudaDevice,
-        arguments: &[KernelArgument],
-        inputs: &[HostBuffer],
-        of_outputs: u8,
-    ) -> Result<(), CudaError> {
-        for ((buffer, access), input) in self.buffers().zip(accesses(arguments)).zip(inputs) {
-            match access {
-                Access::Output => gpu.set(buffer, of_outputs)?,
-                Access::Input | Access::InputOutput => buffer.write(input.bytes())?,
-            }
-        }
-        Ok(())
-    }
-
-    /// The place, from 1, of the first argument behind whose buffer something was written.
-    fn written_beyond(&self) -> Result<Option<usize>, CudaError> {
-        for (at, slot) in self.0.iter().enumerate() {
-            if let Slot::Buffer(buffer) = slot
-                && !buffer.is_guard_intact()?
-            {
-                return Ok(Some(at + 1));
-            }
-        }
-        Ok(None)
-    }
-
-    fn read(&self, arguments: &[KernelArgument]) -> Result<Vec<HostBuffer>, CudaError> {
-        let dtypes = arguments.iter().filter_map(|argument| match argument {
-            KernelArgument::Buffer { dtype, .. } => Some(*dtype),
-            KernelArgument::Scalar { .. } => None,
-        });
-        self.buffers().zip(dtypes).map(|(buffer, dtype)| Ok(HostBuffer::new(dtype, buffer.read()?))).collect()
-    }
-}
-
-fn accesses(arguments: &[KernelArgument]) -> impl Iterator<Item = Access> {
-    arguments.iter().filter_map(|argument| match argument {
-        KernelArgument::Buffer { access, .. } => Some(*access),
-        KernelArgument::Scalar { .. } => None,
-    })
-}
-
 /// Creates the initial content of each buffer argument.
 pub(super) type Inputs<'a> = &'a dyn Fn(&[KernelArgument], u64) -> Result<Vec<HostBuffer>, MicroError>;
 
 /// Initial contents as the arguments specify, such as random numbers.
 pub(super) fn filled(arguments: &[KernelArgument], seed: u64) -> Result<Vec<HostBuffer>, MicroError> {
     let mut random = Pcg64::seed_from_u64(seed);
-    let buffers = arguments.iter().filter_map(|argument| match argument {
-        KernelArgument::Buffer { dtype, length, access, fill } => {
-            // An output is poisoned before it is checked; until then it is zero.
-            let fill = if *access == Access::Output { &Fill::Value { value: 0.0 } } else { fill };
-            Some(HostBuffer::filled(*dtype, *length, fill, &mut random))
-        }
-        KernelArgument::Scalar { .. } => None,
-    });
-    buffers.collect()
+    let filled = |it: KernelBuffer| {
+        // An output is poisoned before it is checked; until then it is zero.
+        let fill = if it.access == Access::Output { Fill::Value { value: 0.0 } } else { it.fill };
+        HostBuffer::filled(it.dtype, it.length, &fill, &mut random)
+    };
+    buffers(arguments).into_iter().map(filled).collect()
 }
 
 /// Checks a kernel's answer, given all buffers before and after a launch, and the loaded kernel with its buffers, for checks
@@ -239,8 +165,7 @@ impl Loaded {
         match &self.callee {
             Callee::Kernel { function, .. } => self.gpu.launch(function, &self.launch, parameters),
             Callee::Cublas { library, product } => {
-                let mut buffers = slots.buffers();
-                let (Some(a), Some(b), Some(c)) = (buffers.next(), buffers.next(), buffers.next()) else {
+                let [a, b, c] = slots.buffers()[..] else {
                     let kernel = "cublasGemmEx".into();
                     return Err(CudaError::Parameters { kernel, takes: vec![8; 3], given: Vec::new() });
                 };
@@ -273,8 +198,8 @@ impl Loaded {
         let Callee::Kernel { module, compiled, .. } = &self.callee else {
             return Err(CudaError::NoKernel { entry: entry.into() }.into());
         };
-        let other = function(module, compiled, entry, launch.shared_bytes)?;
-        let slots = Slots::new(&self.gpu, &self.arguments, inputs)?;
+        let other = function(module, compiled, entry, launch)?;
+        let slots = Slots::new(&self.gpu, &self.arguments, inputs, Surroundings::Guarded)?;
         slots.prepare(&self.gpu, &self.arguments, inputs, POISON)?;
         self.gpu.launch(&other, launch, &slots.parameters())?;
         Ok(slots.read(&self.arguments)?)
@@ -302,7 +227,8 @@ impl Loaded {
         }
         let bytes = bytes as usize;
         let first = (verified.inputs)(&self.arguments, request.seed)?;
-        let mut sets = vec![Slots::new(gpu, &self.arguments, &first)?];
+        let around = if request.profiled { Surroundings::Bare } else { Surroundings::Guarded };
+        let mut sets = vec![Slots::new(gpu, &self.arguments, &first, around)?];
         let launch = |set: &Slots| self.call(set, &set.parameters());
         if request.profiled {
             // A profiler would count the kernels that measuring needs, and hold the host while the device waits for it.
@@ -319,7 +245,7 @@ impl Loaded {
             let room = gpu.free_memory()? / COPIES_SHARE / bytes.max(1);
             calls = calls.min(u32::try_from(room).unwrap_or(u32::MAX).max(1));
             for _ in 1..calls {
-                sets.push(Slots::new(gpu, &self.arguments, &first)?);
+                sets.push(Slots::new(gpu, &self.arguments, &first, around)?);
             }
         }
         // It may take gigabytes.
@@ -396,9 +322,9 @@ impl Loaded {
 
     /// Sends what represents the buffers that the kernel writes, counted from 1: the place of an argument changes with the
     /// others.
-    fn send_answer(&self, channel: &mut Channel, buffers: &[HostBuffer]) -> Result<(), MicroError> {
-        let written =
-            buffers.iter().zip(accesses(&self.arguments)).filter(|(_, access)| *access != Access::Input);
+    fn send_answer(&self, channel: &mut Channel, read: &[HostBuffer]) -> Result<(), MicroError> {
+        let described = buffers(&self.arguments);
+        let written = read.iter().zip(described).filter(|(_, it)| it.access != Access::Input);
         for (number, (buffer, _)) in (1..).zip(written) {
             for (what, values, tolerance) in buffer.figures() {
                 let output = format!("output {number}{what}");
@@ -410,13 +336,8 @@ impl Loaded {
 
     /// Bytes of the buffers with such an access; as a number, it may exceed all memory.
     fn bytes(&self, counts: impl Fn(Access) -> bool) -> f64 {
-        let bytes = self.arguments.iter().map(|argument| match argument {
-            KernelArgument::Buffer { dtype, length, access, .. } if counts(*access) => {
-                *length as f64 * dtype.size() as f64
-            }
-            KernelArgument::Buffer { .. } | KernelArgument::Scalar { .. } => 0.0,
-        });
-        bytes.sum()
+        let counted = buffers(&self.arguments).into_iter().filter(|it| counts(it.access));
+        counted.map(|it| it.length as f64 * it.dtype.bits() as f64 / 8.0).sum()
     }
 }
 

@@ -3,8 +3,9 @@
 
 use std::time::Instant;
 
-use super::device::{CudaDevice, Function, Parameters};
+use super::device::CudaDevice;
 use super::error::CudaError;
+use super::modules::{Function, Parameters};
 use super::support::Support;
 use crate::channel::Channel;
 use crate::pace::measure;
@@ -48,7 +49,7 @@ static RATES: [MetricSpec; 2] = [rate_of("to_device"), rate_of("to_host")];
 
 /// Launches in a row: enough for the clock's resolution, few enough for the queue.
 const ROW: u32 = 200;
-const ONE: KernelLaunch = KernelLaunch { grid: [1, 1, 1], block: [1, 1, 1], shared_bytes: 0 };
+const ONE: KernelLaunch = KernelLaunch::new([1, 1, 1], [1, 1, 1], 0);
 /// Bytes of a copy, and 8-byte words.
 const COPY_BYTES: usize = 64 << 20;
 const COPY_WORDS: usize = COPY_BYTES / size_of::<u64>();
@@ -91,7 +92,7 @@ fn check_order(channel: &mut Channel, gpu: &CudaDevice, mark: &Function) -> Resu
     let buffer = gpu.allocate(size_of::<u32>())?;
     for value in 1..=ROW {
         let parameters =
-            Parameters::default().buffer(&buffer).scalar(&1_u64.to_le_bytes()).scalar(&value.to_le_bytes());
+            Parameters::default().buffer(&buffer).value(&1_u64.to_le_bytes()).value(&value.to_le_bytes());
         gpu.launch(mark, &ONE, &parameters)?;
     }
     let last = buffer.read()?;

@@ -30,10 +30,6 @@ pub(super) fn variable(name: &str) -> String {
 }
 
 impl KernelSource {
-    pub(super) fn variables(&self) -> impl Iterator<Item = &str> {
-        self.entries.iter().map(String::as_str).filter(|entry| entry.starts_with('&'))
-    }
-
     pub(super) fn lacks(&self, entry: &str) -> CudaError {
         let file = self.name.clone();
         match entry.strip_prefix('&') {
@@ -46,6 +42,7 @@ impl KernelSource {
 /// Machine code that was parsed completely, and the compiler's notes.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Compiled {
+    /// PTX, if the image is that.
     pub cubin: Vec<u8>,
     pub about: CompilerNotes,
     /// Its kernels, with the spills, which only the compiler's log contains.
@@ -72,7 +69,7 @@ impl Compiled {
 }
 
 /// The code of a file in the form of a record.
-fn recorded(code: device_code::ArchCode) -> DeviceCode {
+pub(super) fn recorded(code: device_code::ArchCode) -> DeviceCode {
     let kernel = |kernel: device_code::ArchKernel| KernelCode {
         sha256: kernel.sha256,
         registers: kernel.registers,
@@ -93,8 +90,15 @@ pub(super) struct CompilerNotes {
     pub compiler: String,
     /// Contains the registers, frames and spills of each kernel.
     pub log: String,
-    /// Names in the machine code, by those in the source.
+    /// Names in the machine code, by those in the source, or in the suite file of an image.
     pub names: BTreeMap<String, String>,
+}
+
+impl CompilerNotes {
+    /// Variables that the suite file names, as in the machine code.
+    pub(super) fn variables(&self) -> impl Iterator<Item = &String> {
+        self.names.iter().filter(|(name, _)| name.starts_with('&')).map(|(_, lowered)| lowered)
+    }
 }
 
 /// The place of one compilation in the folder of a run. The key is the source text without its headers, which do not change

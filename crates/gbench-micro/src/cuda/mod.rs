@@ -3,12 +3,13 @@
 //!
 //! | file | |
 //! |---|---|
-//! | `api`, `device` | the driver's functions, and a GPU behind functions that cannot be misused |
+//! | `api`, `device`, `buffers`, `modules` | the driver's functions, and a GPU behind functions that cannot be misused |
 //! | `compiler`, `machine_code` | from a kernel's source to machine code |
+//! | `image` | machine code and PTX of the user's own tools |
 //! | `sampler` | one sample: events around calls, the device blocked meanwhile, and the clock |
 //! | `energy` | the joules of a call |
 //! | `throttle`, `measuring` | warm-up until the card settles, groups of samples, attempts on a throttled card |
-//! | `kernel` | one kernel from its source to a checked answer |
+//! | `kernel`, `slots` | one kernel from its source to a checked answer, and its arguments |
 //! | `operators`, `kernels/*.cu`, `host_buffer` | the kernels of the suite with their right answers |
 //! | `user_kernel` | a kernel of the user |
 //! | `launches` | the cost of launching, and copies |
@@ -16,11 +17,12 @@
 //! | `toolkits` | which versions of CUDA, drivers, packages and cards belong together |
 //! | `error`, `advice` | what went wrong, and what to do about it |
 //!
-//! `unsafe` is only in `api`, `device`, `compiler` and `cublas`.
+//! `unsafe` is only in `api`, `device`, `buffers`, `modules`, `compiler` and `cublas`.
 
 mod accuracy;
 mod advice;
 mod api;
+mod buffers;
 mod compiler;
 pub mod cubins;
 mod cublas;
@@ -30,14 +32,18 @@ mod error;
 mod floor;
 mod gpu_facts;
 mod host_buffer;
+mod image;
 mod kernel;
 mod launches;
 mod libraries;
 mod machine_code;
 mod measuring;
+mod minifloat;
+mod modules;
 mod operator;
 mod operators;
 mod sampler;
+mod slots;
 mod support;
 mod throttle;
 mod toolkits;

@@ -3,7 +3,7 @@
 use super::device::CudaDevice;
 use super::floor::KernelWork;
 use super::host_buffer::HostBuffer;
-use super::kernel::{Kernel, Loaded, Verified, filled, load, load_cublas};
+use super::kernel::{Kernel, KernelForm, Loaded, Verified, filled, load, load_cublas};
 use super::machine_code::KernelSource;
 use super::measuring::METRICS;
 use super::operators::{FLUSH_L2, KernelCase, Operator};
@@ -89,8 +89,7 @@ pub(super) fn source(case: &KernelCase) -> KernelSource {
 
 fn kernel(case: &KernelCase, arch: String, cold: bool) -> Kernel {
     Kernel {
-        source: source(case),
-        arch,
+        code: KernelForm::Source(source(case), arch),
         entry: case.entry.into(),
         launch: case.launch,
         arguments: case.arguments.clone(),

@@ -3,8 +3,10 @@
 
 use std::time::Instant;
 
-use super::device::{Buffer, CudaDevice, Function, Parameters, SharedWords, StreamEvent};
+use super::buffers::{Buffer, SharedWords};
+use super::device::{CudaDevice, StreamEvent};
 use super::error::CudaError;
+use super::modules::{Function, Parameters};
 use super::support::Support;
 use gbench_model::KernelLaunch;
 use gbench_model::line::Request;
@@ -31,8 +33,8 @@ const WENT_ON: usize = 1;
 /// Words of a clock stamp: cycles, nanoseconds, and whether they were written.
 const STAMP_WORDS: usize = 3;
 /// Launch of the kernel that overwrites the cache.
-const FLUSH: KernelLaunch = KernelLaunch { grid: [1024, 1, 1], block: [256, 1, 1], shared_bytes: 0 };
-const ONE: KernelLaunch = KernelLaunch { grid: [1, 1, 1], block: [1, 1, 1], shared_bytes: 0 };
+const FLUSH: KernelLaunch = KernelLaunch::new([1024, 1, 1], [256, 1, 1], 0);
+const ONE: KernelLaunch = KernelLaunch::new([1, 1, 1], [1, 1, 1], 0);
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct TimedSample {
@@ -82,9 +84,9 @@ impl Flush {
         gpu.reset_persisting_l2();
         let words = ((self.written.bytes() / size_of::<u32>()) as u64).to_le_bytes();
         let written =
-            Parameters::default().buffer(&self.written).scalar(&words).scalar(&0x5eed_u32.to_le_bytes());
+            Parameters::default().buffer(&self.written).value(&words).value(&0x5eed_u32.to_le_bytes());
         gpu.launch(&self.fill, &FLUSH, &written)?;
-        gpu.launch(&self.sweep, &FLUSH, &Parameters::default().buffer(&self.read).scalar(&words))
+        gpu.launch(&self.sweep, &FLUSH, &Parameters::default().buffer(&self.read).value(&words))
     }
 }
 
@@ -145,7 +147,7 @@ impl Sampler {
         if self.holds {
             let parameters = Parameters::default()
                 .shared(&self.words, GO)
-                .scalar(&HOLD_LIMIT.to_le_bytes())
+                .value(&HOLD_LIMIT.to_le_bytes())
                 .shared(&self.words, WENT_ON);
             self.gpu.launch(&self.hold, &ONE, &parameters)?;
         }

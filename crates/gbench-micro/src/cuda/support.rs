@@ -1,10 +1,12 @@
 //! Kernels of loaded machine code, and those that support measuring.
 
 use super::compiler::compile;
-use super::device::{CudaDevice, Function, Module};
+use super::device::CudaDevice;
 use super::error::CudaError;
 use super::machine_code::{Compiled, KernelSource};
+use super::modules::{Function, Module};
 use gbench_device_code as device_code;
+use gbench_model::KernelLaunch;
 
 /// An option that the suite's own kernels need: CUDA 11 compiles as C++14 by itself, later ones as C++17.
 pub(super) const DIALECT: &str = "--std=c++17";
@@ -14,13 +16,13 @@ pub(super) fn function(
     module: &Module,
     compiled: &Compiled,
     entry: &str,
-    shared_bytes: u32,
+    launch: &KernelLaunch,
 ) -> Result<Function, CudaError> {
     let name = compiled.about.names.get(entry).map_or(entry, String::as_str);
     let unread =
         |source: device_code::CodeError| CudaError::Code { kernel: entry.into(), what: source.to_string() };
     let takes = device_code::parameter_sizes(&compiled.cubin, name).map_err(unread)?;
-    module.function(name, takes, shared_bytes)
+    module.function(name, takes, launch)
 }
 
 /// Loads compiled code. Errors: the driver refuses it, with why if its toolkit is too new.
@@ -41,7 +43,7 @@ impl Support {
     }
 
     pub(super) fn function(&self, name: &str) -> Result<Function, CudaError> {
-        function(&self.module, &self.compiled, name, 0)
+        function(&self.module, &self.compiled, name, &KernelLaunch::new([1; 3], [1; 3], 0))
     }
 }
 

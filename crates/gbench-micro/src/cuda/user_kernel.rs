@@ -1,14 +1,17 @@
 //! `cuda_kernel`: a kernel of the user, described by `[benchmark.cuda]`. It is not in the catalogue, because the suite file
 //! names it.
 
+use std::collections::BTreeMap;
 use std::env;
 use std::fs;
 
 use super::accuracy::Accuracy;
 use super::device::CudaDevice;
+use super::error::CudaError;
 use super::floor::KernelWork;
 use super::host_buffer::HostBuffer;
-use super::kernel::{Check, Kernel, Loaded, Verified, filled, load};
+use super::image::KernelImage;
+use super::kernel::{Check, Kernel, KernelForm, Loaded, Verified, filled, load};
 use super::machine_code::{KernelSource, variable};
 use super::measuring::METRICS;
 use crate::channel::Channel;
@@ -17,7 +20,8 @@ use crate::throttle_state::OpenLook;
 use crate::workload::{Workload, WorkloadRun};
 use gbench_model::line::Request;
 use gbench_model::{
-    Access, Component, KERNEL_CALL, KERNEL_WORKLOAD, KernelArgument, KernelCall, KernelReference,
+    Access, Component, KERNEL_CALL, KERNEL_WORKLOAD, KernelArgument, KernelCall, KernelLaunch,
+    KernelReference, buffers,
 };
 
 pub(crate) const KERNEL: Workload = Workload {
@@ -32,28 +36,34 @@ pub(crate) const KERNEL: Workload = Workload {
 
 fn run(request: &Request, channel: &mut Channel, look: OpenLook) -> Result<(), MicroError> {
     let call = call()?;
-    let text = fs::read_to_string(&call.file)
-        .map_err(|source| MicroError::Source { file: call.file.display().to_string(), source })?;
-    let folder = call.file.parent().map(std::path::Path::to_path_buf);
+    let unreadable = |source| MicroError::Source { file: call.file.display().to_string(), source };
+    // Without its folder, because the path may end up in the compiled code.
+    let file = call.file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let mut entries = vec![call.entry.clone()];
     entries.extend(call.reference.as_ref().map(|reference| reference.entry.clone()));
     entries.extend(call.data.keys().map(|name| variable(name)));
     let gpu = CudaDevice::open()?;
-    let kernel = Kernel {
-        arch: gpu.facts().own_arch(),
-        source: KernelSource {
-            // Without its folder, because the path may end up in the compiled code.
-            name: call.file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
-            text,
+    let code = if call.image {
+        let bytes = fs::read(&call.file).map_err(unreadable)?;
+        KernelForm::Image(KernelImage { name: file.clone(), bytes, entries })
+    } else {
+        let folder = call.file.parent().map(std::path::Path::to_path_buf);
+        let source = KernelSource {
+            name: file.clone(),
+            text: fs::read_to_string(&call.file).map_err(unreadable)?,
             options: call.options.clone(),
             include: folder.into_iter().chain(call.include.clone()).collect(),
             entries,
-        },
+        };
+        KernelForm::Source(source, gpu.facts().own_arch())
+    };
+    let kernel = Kernel {
+        code,
         entry: call.entry.clone(),
-        launch: call.launch,
+        launch: on_card(call.launch, &call.grids, &gpu)?,
         arguments: call.arguments.clone(),
-        // The type of its multiplications is not declared.
         work: KernelWork {
+            dtype: call.multiplies,
             bytes: call.bytes,
             flops: call.flops,
             cold: call.flush_l2,
@@ -63,18 +73,33 @@ fn run(request: &Request, channel: &mut Channel, look: OpenLook) -> Result<(), M
     let loaded = load(channel, &gpu, &kernel)?;
     for (name, value) in &call.data {
         for buffer in filled(std::slice::from_ref(value), request.seed)? {
-            loaded.set_variable(name, &kernel.source.name, &buffer)?;
+            loaded.set_variable(name, &file, &buffer)?;
         }
     }
     let by_reference = call.reference.as_ref().map(|reference| {
         |loaded: &Loaded, inputs: &[HostBuffer], outputs: &[HostBuffer]| {
-            let expected = loaded.run_other(&reference.entry, &reference.launch, inputs)?;
+            let launch = on_card(reference.launch, &reference.grids, &loaded.gpu)?;
+            let expected = loaded.run_other(&reference.entry, &launch, inputs)?;
             Ok(accuracy(reference, &call.arguments, &expected, outputs))
         }
     });
     let check = by_reference.as_ref().map(|check| check as Check);
     let verified = Verified { inputs: &filled, check, sends_answer: true };
     loaded.measure(request, channel, look, (&kernel.work, &verified))
+}
+
+/// The launch with the grid for this card. Errors: the grid depends on the card, and cannot be computed for this one.
+fn on_card(
+    launch: KernelLaunch,
+    grids: &BTreeMap<u32, [u32; 3]>,
+    gpu: &CudaDevice,
+) -> Result<KernelLaunch, CudaError> {
+    let multiprocessors = gpu.facts().multiprocessors;
+    match grids.get(&multiprocessors) {
+        Some(grid) => Ok(KernelLaunch { grid: *grid, ..launch }),
+        None if grids.is_empty() => Ok(launch),
+        None => Err(CudaError::NoGrid { multiprocessors }),
+    }
 }
 
 fn call() -> Result<KernelCall, MicroError> {
@@ -93,13 +118,12 @@ fn accuracy(
     expected: &[HostBuffer],
     found: &[HostBuffer],
 ) -> Accuracy {
-    let written = arguments.iter().filter_map(|argument| match argument {
-        KernelArgument::Buffer { access, .. } => Some(*access != Access::Input),
-        KernelArgument::Scalar { .. } => None,
-    });
+    let mut tolerances = reference.tolerances.iter();
+    let is_written = buffers(arguments).into_iter().map(|it| it.access != Access::Input);
     let mut accuracy = Accuracy { worst: 0.0, max_abs_error: 0.0 };
     let mut numbers = 0_usize;
-    for ((expected, found), _) in expected.iter().zip(found).zip(written).filter(|(_, written)| *written) {
+    for ((expected, found), _) in expected.iter().zip(found).zip(is_written).filter(|(_, written)| *written) {
+        let Some(tolerance) = tolerances.next() else { break };
         for at in 0..expected.len() {
             let (right, is) = (expected.get(at), found.get(at));
             numbers += usize::from(is.is_finite());
@@ -108,7 +132,7 @@ fn accuracy(
                 continue;
             }
             let error = (is - right).abs();
-            let share = error / (reference.absolute + reference.relative * right.abs());
+            let share = error / (tolerance.absolute + tolerance.relative * right.abs());
             // `max` would ignore a NaN.
             if share > accuracy.worst || share.is_nan() {
                 accuracy.worst = share;

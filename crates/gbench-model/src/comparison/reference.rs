@@ -27,6 +27,8 @@ pub enum NoReference {
     NoChange,
     /// All benchmarks are built in: they measure the machine.
     OnlyBuiltIn,
+    /// All of the repository's own cases were skipped on both sides: what was compared measures the machine.
+    OwnSkipped,
 }
 
 impl NoReference {
@@ -47,6 +49,9 @@ impl NoReference {
             Self::NoParent => "it has no parent",
             Self::NoChange => "nothing differs from the default branch",
             Self::OnlyBuiltIn => "its benchmarks are all built in, and measure the machine",
+            Self::OwnSkipped => {
+                "all of its own cases were skipped on both sides, and what was compared is built in"
+            }
         }
     }
 
@@ -73,6 +78,9 @@ impl NoReference {
             Self::NoParent => "the next commit is judged against this one",
             Self::NoChange => "change something, or name a base with `--base`",
             Self::OnlyBuiltIn => "add a benchmark of the repository's own to the suite file",
+            Self::OwnSkipped => {
+                "provide what the skipped cases require (the warnings say what), or run it on a machine that has it"
+            }
         }
     }
 }

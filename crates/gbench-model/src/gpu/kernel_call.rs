@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use super::tensor_map::TensorMap;
+
 /// Name of the environment variable that contains a [`KernelCall`] as JSON.
 pub const KERNEL_CALL: &str = "GBENCH_KERNEL";
 
@@ -24,15 +26,21 @@ pub const KERNEL_WORKLOAD: &str = "cuda_kernel";
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KernelCall {
-    /// The `.cu` file, absolute.
+    /// The `.cu` file, or the image, absolute.
     pub file: PathBuf,
-    /// As in the source: `saxpy`, `blur<float, 4>`.
+    /// It is a cubin, a fatbin or PTX, which the driver loads as it is.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub image: bool,
+    /// As in the source: `saxpy`, `blur<float, 4>`. For an image it may be the symbol.
     pub entry: String,
     /// Compiler options: `-DTILE=32`, `--use_fast_math`.
     pub options: Vec<String>,
     /// Folders of headers, absolute. The file's own folder is always searched first, and is not listed.
     pub include: Vec<PathBuf>,
     pub launch: KernelLaunch,
+    /// The grid by the number of the card's multiprocessors, if it depends on that; the launch has that of a usual card.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub grids: BTreeMap<u32, [u32; 3]>,
     /// In the order of the kernel's parameters.
     pub arguments: Vec<KernelArgument>,
     /// Values of `__constant__` and `__device__` variables of the source, by name; each a buffer that is read.
@@ -45,6 +53,9 @@ pub struct KernelCall {
     /// Bytes moved and floating-point operations of one launch, if declared.
     pub bytes: Option<f64>,
     pub flops: Option<f64>,
+    /// The type of the multiplied elements, if declared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub multiplies: Option<DType>,
 }
 
 /// Blocks of the grid and threads of a block, x y z, and dynamic shared memory in bytes.
@@ -54,6 +65,19 @@ pub struct KernelLaunch {
     pub grid: [u32; 3],
     pub block: [u32; 3],
     pub shared_bytes: u32,
+    /// Blocks of a cluster, which the kernel does not fix itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<[u32; 3]>,
+    /// All blocks run at the same time, so that they can wait for each other.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cooperative: bool,
+}
+
+impl KernelLaunch {
+    /// A plain launch.
+    pub const fn new(grid: [u32; 3], block: [u32; 3], shared_bytes: u32) -> Self {
+        Self { grid, block, shared_bytes, cluster: None, cooperative: false }
+    }
 }
 
 /// Another kernel of the same file with the same parameters, which computes the right answer in a simple way.
@@ -62,19 +86,55 @@ pub struct KernelLaunch {
 pub struct KernelReference {
     pub entry: String,
     pub launch: KernelLaunch,
-    /// An element is right within `absolute + relative * |expected|`.
+    /// As of the kernel itself.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub grids: BTreeMap<u32, [u32; 3]>,
+    /// Of each written buffer, in the arguments' order.
+    pub tolerances: Vec<Tolerance>,
+}
+
+/// An element is right within `absolute + relative * |expected|`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tolerance {
     pub absolute: f64,
     pub relative: f64,
 }
 
 /// One parameter of a kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum KernelArgument {
     /// A pointer to `length` elements in device memory.
     Buffer { dtype: DType, length: u64, access: Access, fill: Fill },
     /// A number passed by value.
     Scalar { dtype: DType, value: f64 },
+    /// A struct passed by value, whose fields are laid out as C does.
+    Struct { fields: Vec<KernelArgument> },
+    /// The tensor map of a buffer, passed by value.
+    TensorMap { buffer: Box<KernelArgument>, map: TensorMap },
+}
+
+/// A buffer of a kernel, as in [`KernelArgument::Buffer`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct KernelBuffer {
+    pub dtype: DType,
+    pub length: u64,
+    pub access: Access,
+    pub fill: Fill,
+}
+
+/// The buffers of arguments in their order, also those of fields and tensor maps.
+pub fn buffers(arguments: &[KernelArgument]) -> Vec<KernelBuffer> {
+    let of = |argument: &KernelArgument| match argument {
+        KernelArgument::Buffer { dtype, length, access, fill } => {
+            vec![KernelBuffer { dtype: *dtype, length: *length, access: *access, fill: *fill }]
+        }
+        KernelArgument::Scalar { .. } => Vec::new(),
+        KernelArgument::Struct { fields } => buffers(fields),
+        KernelArgument::TensorMap { buffer, .. } => buffers(std::slice::from_ref(&**buffer)),
+    };
+    arguments.iter().flat_map(of).collect()
 }
 
 /// The type of an element.
@@ -97,23 +157,64 @@ pub enum DType {
     F32,
     F16,
     Bf16,
+    /// FP8 without infinities: `float8_e4m3fn`.
+    F8e4m3,
+    F8e5m2,
+    /// FP4, two elements a byte, the first one in the low bits.
+    F4e2m1,
+    /// A complex number of two `f32`.
+    C64,
+    C128,
     I64,
     I32,
+    I16,
     I8,
+    /// Two elements a byte, as [`DType::F4e2m1`].
+    I4,
     U64,
     U32,
+    U16,
     U8,
+    Bool,
 }
 
 impl DType {
-    /// Bytes of one element.
-    pub const fn size(self) -> usize {
+    pub const fn bits(self) -> usize {
         match self {
-            DType::F64 | DType::I64 | DType::U64 => 8,
-            DType::F32 | DType::I32 | DType::U32 => 4,
-            DType::F16 | DType::Bf16 => 2,
-            DType::I8 | DType::U8 => 1,
+            DType::C128 => 128,
+            DType::F64 | DType::I64 | DType::U64 | DType::C64 => 64,
+            DType::F32 | DType::I32 | DType::U32 => 32,
+            DType::F16 | DType::Bf16 | DType::I16 | DType::U16 => 16,
+            DType::F8e4m3 | DType::F8e5m2 | DType::I8 | DType::U8 | DType::Bool => 8,
+            DType::F4e2m1 | DType::I4 => 4,
         }
+    }
+
+    /// Bytes of one element by itself.
+    pub const fn size(self) -> usize {
+        self.bits().div_ceil(8)
+    }
+
+    /// The type of the two parts of a complex number; other types are their own.
+    pub const fn part(self) -> Self {
+        match self {
+            DType::C64 => DType::F32,
+            DType::C128 => DType::F64,
+            other => other,
+        }
+    }
+
+    pub const fn is_floating(self) -> bool {
+        matches!(
+            self.part(),
+            DType::F64
+                | DType::F32
+                | DType::F16
+                | DType::Bf16
+                | DType::F8e4m3
+                | DType::F8e5m2
+                | DType::F4e2m1
+        )
     }
 }
 

@@ -8,3 +8,4 @@ pub(crate) mod device_code;
 pub(crate) mod exclusive;
 pub(crate) mod kernel_call;
 pub(crate) mod telemetry;
+pub(crate) mod tensor_map;

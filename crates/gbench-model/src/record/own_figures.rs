@@ -57,7 +57,7 @@ impl OwnFigure {
         if is_rate(rate) && (rate != name || is_derived_rate(case, name)) {
             return Some(Self::Rate);
         }
-        let by_gate = case.command.first().is_some_and(|word| word == "builtin" || word == "cuda");
+        let by_gate = case.is_built_in() || case.command.first().is_some_and(|word| word == "cuda");
         let of_code = case.device_code.is_some() && CODE_FIGURES.iter().any(|(figure, ..)| *figure == name);
         (of_code || by_gate && BESIDE_TIME.contains(&name)).then_some(Self::Circumstance)
     }

@@ -32,6 +32,21 @@ pub enum Profiler {
     Ncu,
     /// The profiler of PyTorch, inside the Python driver.
     Torch,
+    /// NVIDIA's `compute-sanitizer`: accesses beyond memory or misaligned.
+    Memcheck,
+    /// `compute-sanitizer`: races for shared memory.
+    Racecheck,
+    /// `compute-sanitizer`: reads of global memory that nothing wrote.
+    Initcheck,
+    /// `compute-sanitizer`: barriers that not all threads reach.
+    Synccheck,
+}
+
+impl Profiler {
+    /// A tool of `compute-sanitizer`: it looks for errors, and leaves no figures.
+    pub fn is_sanitizer(self) -> bool {
+        matches!(self, Profiler::Memcheck | Profiler::Racecheck | Profiler::Initcheck | Profiler::Synccheck)
+    }
 }
 
 /// How much Nsight Compute counts.

@@ -63,11 +63,15 @@ pub fn profile_page(
     let (taken, all) = (profiles.taken(), profiles.len());
     let not_run: Vec<_> = record.cases.iter().filter(|case| !is_profiled(&case.outcome)).collect();
     let whole = taken == all && not_run.is_empty();
-    let (word, emphasis) = if whole { ("PROFILED", Emphasis::Good) } else { ("FAILED", Emphasis::Bad) };
-    let taken =
-        if taken == all { count(all, "profile") } else { format!("{taken} of {}", count(all, "profile")) };
+    let (done, thing, state) = if profiles.are_checks() {
+        ("CHECKED", "check", "without an error")
+    } else {
+        ("PROFILED", "profile", "taken")
+    };
+    let (word, emphasis) = if whole { (done, Emphasis::Good) } else { ("FAILED", Emphasis::Bad) };
+    let taken = if taken == all { count(all, thing) } else { format!("{taken} of {}", count(all, thing)) };
     let cases = count(record.cases.len(), "case");
-    page.headline(word, &format!("{taken} taken of {cases}; nothing was measured."), emphasis);
+    page.headline(word, &format!("{taken} {state} of {cases}; nothing was measured."), emphasis);
     for case in not_run {
         page.heading(&case.id.to_string(), Emphasis::Bad);
         page.note("why", &case.outcome.cause());

@@ -46,6 +46,11 @@ pub(crate) fn by(profile: &Profile) -> String {
     format!("{}{version}", profile.profiler.into_str())
 }
 
+/// True for a sanitizer that found nothing.
+pub(crate) fn is_clean(profile: &Profile) -> bool {
+    profile.profiler.is_sanitizer() && profile.outcome == ProfileOutcome::Taken
+}
+
 /// Why there is no profile; `None` if there is one.
 pub(crate) fn not_taken(profile: &Profile) -> Option<String> {
     match &profile.outcome {
@@ -54,6 +59,7 @@ pub(crate) fn not_taken(profile: &Profile) -> Option<String> {
         ProfileOutcome::TimedOut { limit } => {
             Some(format!("not taken: it was stopped at its limit of {}", format_duration(*limit)))
         }
+        ProfileOutcome::Failed { cause } if profile.profiler.is_sanitizer() => Some(cause.clone()),
         ProfileOutcome::Failed { cause } => Some(format!("not taken: {cause}")),
     }
 }
@@ -61,10 +67,10 @@ pub(crate) fn not_taken(profile: &Profile) -> Option<String> {
 /// The program that opens one of its reports.
 pub(crate) fn opened_with(profiler: Profiler, report: &str) -> &'static str {
     match profiler {
-        _ if report.ends_with(".txt") => "a text editor",
         Profiler::Nsys => "nsys-ui",
         Profiler::Ncu => "ncu-ui",
-        Profiler::Torch => "ui.perfetto.dev, or chrome://tracing",
+        Profiler::Torch if !report.ends_with(".txt") => "ui.perfetto.dev, or chrome://tracing",
+        _ => "a text editor",
     }
 }
 

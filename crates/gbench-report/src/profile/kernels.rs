@@ -1,6 +1,6 @@
 //! The kernels of a run's cases, by profiler.
 
-use super::figures::{by, named, not_taken, opened_with, value};
+use super::figures::{by, is_clean, named, not_taken, opened_with, value};
 use crate::layout::case_names::CaseNames;
 use crate::layout::emphasis::Emphasis;
 use crate::layout::escape::{markdown as prose, markdown_code as code};
@@ -8,6 +8,7 @@ use crate::layout::terminal::TerminalLayout;
 use gbench_model::text::count;
 use gbench_model::{KernelProfile, Profile, ProfileFigure, RunRecord};
 
+const CLEAN: &str = "no error was found";
 const MAX_KERNELS: usize = 10;
 /// Figures of a kernel in a table of 80 columns.
 const MAX_COLUMNS: usize = 4;
@@ -37,6 +38,11 @@ impl<'a> RunProfiles<'a> {
         self.0.iter().filter(|(_, profile)| not_taken(profile).is_none()).count()
     }
 
+    /// All are of sanitizers.
+    pub(crate) fn are_checks(&self) -> bool {
+        !self.0.is_empty() && self.0.iter().all(|(_, profile)| profile.profiler.is_sanitizer())
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
@@ -48,6 +54,9 @@ impl<'a> RunProfiles<'a> {
             page.heading(&format!("{name}, by {}", by(profile)), Emphasis::Plain);
             if let Some(why) = not_taken(profile) {
                 page.note("", &why);
+            }
+            if is_clean(profile) {
+                page.note("", CLEAN);
             }
             let columns = columns(&profile.kernels);
             if !profile.kernels.is_empty() {
@@ -69,6 +78,9 @@ impl<'a> RunProfiles<'a> {
             let mut text = format!("{}, by {}\n\n", code(name), prose(&by(profile)));
             if let Some(why) = not_taken(profile) {
                 text += &format!("{}\n\n", prose(&why));
+            }
+            if is_clean(profile) {
+                text += &format!("{CLEAN}\n\n");
             }
             let columns = columns(&profile.kernels);
             if !profile.kernels.is_empty() {

@@ -12,4 +12,5 @@ pub(crate) mod launch;
 pub(crate) mod python;
 pub(crate) mod source_pairs;
 pub(crate) mod template;
+pub(crate) mod tensor_map;
 pub(crate) mod work;

@@ -100,9 +100,10 @@ fn entry_text(entry: &Discovered) -> String {
     if let Some(FoundSources { extension, roots, ignore, cases }) = pairs {
         writeln!(text, "  .{extension} in {roots:?} but {ignore:?}: {} cases", cases.cases.len()).unwrap();
     }
-    if let Some(FoundKernel { file, entry, size, grid, block, shared, arguments }) = cuda {
+    if let Some(FoundKernel { file, entry, size, grid, block, shared, cooperative, arguments }) = cuda {
         writeln!(text, "  {entry} of {file}, n {size}, grid {grid:?}, block {block:?}, shared {shared:?}")
             .unwrap();
+        text += if *cooperative { "    cooperative\n" } else { "" };
         text.extend(arguments.iter().map(|it| format!("    {} {:?} {:?}\n", it.name, it.dtype, it.value)));
     }
     text

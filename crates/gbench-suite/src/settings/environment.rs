@@ -19,7 +19,7 @@ use gbench_model::{Fault, LayOver, MATCH_FIELDS, Result, SetBy, Settings, Stage,
 
 pub const PREFIX: &str = "GBENCH_";
 
-const OTHERS: [&str; 18] = [
+const OTHERS: [&str; 19] = [
     "GBENCH_TOKEN",
     "GBENCH_CUBINS",
     "GBENCH_NVRTC",
@@ -27,6 +27,7 @@ const OTHERS: [&str; 18] = [
     "GBENCH_NVML_LIBRARY",
     "GBENCH_NSYS",
     "GBENCH_NCU",
+    "GBENCH_COMPUTE_SANITIZER",
     "GBENCH_ROCPROFV3",
     "GBENCH_TRACER",
     "GBENCH_PLANTED_WORK",

@@ -194,6 +194,11 @@ fn profilers(item: &Item) -> Option<Vec<Profiler>> {
     let mut profilers = Vec::new();
     for member in item.list("a list of profilers, such as [\"nsys\"]")? {
         let profiler = member.variant::<Profiler>()?;
+        if profiler.is_sanitizer() {
+            let word = profiler.into_str();
+            let next = format!("remove it: `gbench-ci profile --profile {word}` runs it");
+            return member.refuse(format!("`{word}` is not a profiler: it looks for errors"), next);
+        }
         if !profilers.contains(&profiler) {
             profilers.push(profiler);
         }

@@ -9,10 +9,11 @@ use super::invocation::{
 use super::recognition::recognised;
 use crate::run::container::command::ContainerLaunch;
 use crate::run::container::contained_process;
+use crate::run::outcome::classify::lacking;
 use crate::run::outcome::classify::signal_name;
 use crate::run::outcome::telling_line::telling_of;
 use crate::run::process::executor::{Execution, ExecutionEnd, Executor, Launch};
-use crate::run::record::arm::{lacking, unmet};
+use crate::run::record::arm::unmet;
 use crate::run::session::build;
 use crate::run::session::event::{Observer, Progress};
 use gbench_formats::adapters::{

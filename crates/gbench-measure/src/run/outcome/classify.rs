@@ -14,7 +14,7 @@ use super::telling_line::{error_on_stdout, telling};
 use crate::run::lockstep::schedule::TurnFault;
 use crate::run::process::executor::{Execution, ExecutionEnd, ShareFault, StopReason};
 use crate::run::python::driver_advice;
-use crate::run::samples::collected::CollectedSamples;
+use crate::run::samples::collected::{CollectedSamples, Skip};
 
 /// The outcome of one process. The checks are in order of trust: the kernel's report, the child's messages, missing results.
 pub(crate) fn classify(
@@ -166,7 +166,8 @@ fn not_started(execution: &Execution, benchmark: &Benchmark) -> Option<Outcome> 
     if benchmark.cuda().is_some() {
         // The other side's parameters may give a launch that its expressions cannot compute.
         let advice = format!(
-            "check that `file` of `[benchmark.cuda]` at {} is below `dir`, and check its launch",
+            "check that `{}` of `[benchmark.cuda]` at {} is below `dir`, and check its launch",
+            if benchmark.cuda().is_some_and(|it| it.image) { "image" } else { "file" },
             benchmark.declared
         );
         return Some(failed(
@@ -241,19 +242,33 @@ fn said(execution: &Execution, collected: &CollectedSamples, benchmark: &Benchma
             }
         });
     }
-    collected.skip.as_ref().map(|skip| declined(&skip.reason, skip.lacks, skip.next.as_deref()))
+    collected.skip.as_ref().map(|skip| skipped(skip, benchmark))
 }
 
-fn declined(reason: &str, lacks: Option<Lack>, next: Option<&str>) -> Outcome {
-    let (code, usual) = match lacks {
-        Some(Lack::Gpu) => (
-            OutcomeCode::MissingRequirement,
-            "install what is missing, or run on a machine that has it (docs/gpu.md)",
-        ),
-        None => (OutcomeCode::Declined, "nothing to do if this machine is not meant to run it"),
-    };
-    let advice = next.map_or_else(|| usual.into(), first_line);
-    Outcome::Skipped { code: Some(code), cause: first_line(reason), advice }
+fn skipped(skip: &Skip, benchmark: &Benchmark) -> Outcome {
+    let advice = |usual: &str| skip.next.as_deref().map_or_else(|| usual.into(), first_line);
+    match skip.lacks {
+        Some(Lack::Gpu) => {
+            let usual = "install what is missing, or run on a machine that has it (docs/gpu.md)";
+            lacking(benchmark, first_line(&skip.reason), advice(usual))
+        }
+        None => declined(&skip.reason, advice(DECLINED)),
+    }
+}
+
+const DECLINED: &str = "nothing to do if this machine is not meant to run it";
+
+fn declined(reason: &str, advice: String) -> Outcome {
+    Outcome::Skipped { code: Some(OutcomeCode::Declined), cause: first_line(reason), advice }
+}
+
+/// The outcome of a benchmark's cases where the machine lacks something.
+pub(crate) fn lacking(benchmark: &Benchmark, cause: String, advice: String) -> Outcome {
+    if benchmark.settings.fail_on_missing.value {
+        Outcome::Failed { kind: FailureKind::MissingDependency, cause, advice }
+    } else {
+        Outcome::Skipped { code: Some(OutcomeCode::MissingRequirement), cause, advice }
+    }
 }
 
 fn exit_code(execution: &Execution) -> Option<Outcome> {
@@ -298,7 +313,7 @@ fn by_harness(execution: &Execution) -> Option<Outcome> {
                         "run this case by hand; its output is in the run's logs",
                     ))
                 }
-                End::Skipped { reason } => Some(declined(reason, None, None)),
+                End::Skipped { reason } => Some(declined(reason, DECLINED.into())),
             };
         }
     };

@@ -15,6 +15,8 @@ pub(crate) struct Wrapping {
     /// For the profiler in the Python driver: the paths of its trace and its table.
     pub torch: Option<[PathBuf; 2]>,
     pub folder: PathBuf,
+    /// Variables of the process.
+    pub env: Vec<(&'static str, &'static str)>,
 }
 
 impl Wrapping {
@@ -22,6 +24,7 @@ impl Wrapping {
     pub(crate) fn apply(&self, launch: &mut Launch) {
         launch.argv.splice(0..0, self.words.iter().cloned());
         launch.env.push((NVTX.into(), "1".into()));
+        launch.env.extend(self.env.iter().map(|(name, value)| ((*name).into(), (*value).into())));
         launch.stages = StagePlan {
             follows_events: false,
             first: Stage::Profile,

@@ -1,5 +1,6 @@
 //! Facts of a case for ncu: its measured launches, and the state of the card during them.
 
+use gbench_device_code::display_name;
 use gbench_model::line::MEASURE_RANGE;
 use gbench_suite::plan::PlannedCase;
 use gbench_suite::{Action, TimingMode};
@@ -23,7 +24,7 @@ impl CountedCase {
         let params = &case.id.params;
         let (selection, hot) = match &case.benchmark.action {
             Action::Cuda(_) => match case.benchmark.kernel_call(params) {
-                Some(Ok(call)) => (vec![named(&call.entry)], !call.flush_l2),
+                Some(Ok(call)) => (vec![named(&display_name(&call.entry))], !call.flush_l2),
                 _ => (Vec::new(), false),
             },
             Action::Builtin(_) => {

@@ -15,6 +15,7 @@ mod profile_files;
 mod profiler_command;
 mod profiler_programs;
 mod reading;
+mod sanitizer;
 mod step;
 
 use crate::run::harness::invocation::native;
@@ -180,7 +181,12 @@ impl CaseProfiling<'_, '_, '_> {
         let mut attempt = |counted: &CountedCase| {
             let limit = limit_of(profiler, &case.benchmark.settings);
             let wrapping = wrapping(profiler, program.as_deref(), &files, self.options, counted, limit);
-            let execution = self.execution(case, wrapping);
+            let brief = profiler.is_sanitizer().then(|| sanitizer::brief(case));
+            let execution = self.execution(brief.as_ref().unwrap_or(case), wrapping);
+            if profiler.is_sanitizer() {
+                let read = sanitizer::read(profiler, &execution, &files.report());
+                return (execution, read.map(|()| Vec::new()));
+            }
             let read = ends::of(&execution, profiler).and_then(|()| {
                 Left { files: &files, profiler, program: program.as_deref(), execution: &execution }
                     .kernels(self.launcher, case)

@@ -30,6 +30,10 @@ impl ProfileFiles {
             Profiler::Nsys => ".nsys-rep",
             Profiler::Ncu => ".ncu-rep",
             Profiler::Torch => "_torch_trace.json",
+            Profiler::Memcheck => ".memcheck.txt",
+            Profiler::Racecheck => ".racecheck.txt",
+            Profiler::Initcheck => ".initcheck.txt",
+            Profiler::Synccheck => ".synccheck.txt",
         })
     }
 

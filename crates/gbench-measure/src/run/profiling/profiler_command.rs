@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::counted_case::CountedCase;
 use super::profile_files::ProfileFiles;
+use super::sanitizer;
 use crate::run::process::wrapping::Wrapping;
 use gbench_formats::profile::{ncu_metrics, ncu_section_set};
 use gbench_model::{Deadlines, MetricSet, Origin, Profiler, Setting, Settings, Stage};
@@ -46,11 +47,15 @@ pub(super) fn wrapping(
         Profiler::Nsys => nsys(options, report),
         Profiler::Ncu => ncu(options, case, report),
         Profiler::Torch => Vec::new(),
+        tool => sanitizer::words(tool, report),
     };
     let program = program.map(|path| path.to_string_lossy().into_owned());
     let torch = (profiler == Profiler::Torch).then(|| [files.report(), files.table()]);
     let folder = files.folder().to_owned();
-    Wrapping { words: program.into_iter().chain(words).collect(), limit, torch, folder }
+    // Else an access beyond a tensor lies within torch's own memory.
+    let env = profiler.is_sanitizer().then_some(("PYTORCH_NO_CUDA_MEMORY_CACHING", "1"));
+    let words = program.into_iter().chain(words).collect();
+    Wrapping { words, limit, torch, folder, env: env.into_iter().collect() }
 }
 
 /// Without samples of the CPU, which many kernels refuse and no figure needs.

@@ -25,6 +25,9 @@ fn known_as(profiler: Profiler) -> Option<(&'static str, &'static str, &'static 
         Profiler::Nsys => Some(("nsys", "GBENCH_NSYS", "Nsight Systems")),
         Profiler::Ncu => Some(("ncu", "GBENCH_NCU", "Nsight Compute")),
         Profiler::Torch => None,
+        Profiler::Memcheck | Profiler::Racecheck | Profiler::Initcheck | Profiler::Synccheck => {
+            Some(("compute-sanitizer", "GBENCH_COMPUTE_SANITIZER", "Compute Sanitizer"))
+        }
     }
 }
 

@@ -58,7 +58,7 @@ impl Left<'_> {
                 told(execution)
             ),
             Profiler::Torch => "the process left no trace of torch's profiler".into(),
-            Profiler::Nsys | Profiler::Ncu => {
+            _ => {
                 format!("{} ended well and left no report{}", profiler.into_str(), told(execution))
             }
         }

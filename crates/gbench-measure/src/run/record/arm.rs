@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use super::case_record::{CaseRecorder, ProcessContext, warn_once};
 use super::code_files;
 use crate::run::gpus::devices::Devices;
-use crate::run::outcome::classify::{failed, signal_name};
+use crate::run::outcome::classify::{failed, lacking, signal_name};
 use crate::run::outcome::nothing_done::{self, InterpreterStart};
 use crate::run::outcome::requirements;
 use crate::run::process::executor::Execution;
@@ -16,8 +16,7 @@ use crate::store::journal::RunFolder;
 use gbench_formats::adapters::Harness;
 use gbench_model::line::{Event, Lack};
 use gbench_model::{
-    CaseRecord, CutShort, FailureKind, Manifest, Outcome, OutcomeCode, Params, RecordState, Result,
-    RunRecord, Side,
+    CaseRecord, CutShort, FailureKind, Manifest, Outcome, Params, RecordState, Result, RunRecord, Side,
 };
 use gbench_suite::plan::{Arm, PlannedCase};
 use gbench_suite::{Benchmark, Listing};
@@ -293,15 +292,6 @@ pub(crate) fn unmet(benchmark: &Benchmark, manifest: &Manifest) -> Option<(Outco
     };
     let (cause, advice) = (told(|missing| &missing.what), told(|missing| &missing.next));
     Some((lacking(benchmark, cause, advice), gpu))
-}
-
-/// The outcome of a benchmark's cases where the machine lacks something.
-pub(crate) fn lacking(benchmark: &Benchmark, cause: String, advice: String) -> Outcome {
-    if benchmark.settings.fail_on_missing.value {
-        Outcome::Failed { kind: FailureKind::MissingDependency, cause, advice }
-    } else {
-        Outcome::Skipped { code: Some(OutcomeCode::MissingRequirement), cause, advice }
-    }
 }
 
 pub(crate) fn slug(name: &str) -> String {

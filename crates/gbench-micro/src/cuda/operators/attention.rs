@@ -63,11 +63,7 @@ fn case(point: &CasePoint) -> Result<KernelCase, MicroError> {
     } else {
         ("gb_sdpa_naive", length, 4 * (length + depth))
     };
-    let launch = KernelLaunch {
-        grid: [blocks as u32, heads as u32, 1],
-        block: [THREADS, 1, 1],
-        shared_bytes: shared_bytes as u32,
-    };
+    let launch = KernelLaunch::new([blocks as u32, heads as u32, 1], [THREADS, 1, 1], shared_bytes as u32);
     let source = ("sdpa.cu", include_str!("../kernels/sdpa.cu"), entry);
     let answer = Attention {
         dtype,

@@ -4,7 +4,7 @@ use crate::cuda::accuracy::Accuracy;
 use crate::cuda::cublas::SquareProduct;
 use crate::cuda::host_buffer::HostBuffer;
 use crate::spec::MicroError;
-use gbench_model::{Access, DType, Fill, KernelArgument, KernelLaunch, Params};
+use gbench_model::{Access, DType, Fill, KernelArgument, KernelLaunch, Params, buffers};
 
 use super::point::{CasePoint, FLOATS};
 use super::tolerance::CheckedElements;
@@ -80,10 +80,7 @@ impl KernelCase {
     /// large answer are checked, which `seed` chooses; the first and last are always among them.
     pub(crate) fn check(&self, filled: &[HostBuffer], read: &[HostBuffer], seed: u64) -> Accuracy {
         const WRONG: Accuracy = Accuracy { worst: f64::NAN, max_abs_error: f64::NAN };
-        let buffers = self.arguments.iter().filter_map(|argument| match argument {
-            KernelArgument::Buffer { dtype, length, access, .. } => Some((*dtype, *length, *access)),
-            KernelArgument::Scalar { .. } => None,
-        });
+        let buffers = buffers(&self.arguments).into_iter().map(|it| (it.dtype, it.length, it.access));
         let mut pairs = 0;
         for ((dtype, length, access), (before, after)) in buffers.clone().zip(filled.iter().zip(read)) {
             let fits = |buffer: &HostBuffer| buffer.dtype() == dtype && buffer.len() as u64 == length;
@@ -170,7 +167,7 @@ pub(super) fn plain(
 pub(super) fn line(blocks: u64, threads: u32) -> KernelLaunch {
     // `CasePoint` keeps the number of blocks within the card's limit.
     let blocks = u32::try_from(blocks).unwrap_or(u32::MAX);
-    KernelLaunch { grid: [blocks, 1, 1], block: [threads, 1, 1], shared_bytes: 0 }
+    KernelLaunch::new([blocks, 1, 1], [threads, 1, 1], 0)
 }
 
 pub(super) fn input(dtype: DType, length: u64, low: f64, high: f64) -> KernelArgument {

@@ -27,7 +27,7 @@ fn case(point: &CasePoint) -> Result<KernelCase, MicroError> {
     let dtype = point.dtype()?;
     let n = point.number("n", 1..=1 << 16)?;
     let tiles = n.div_ceil(TILE) as u32;
-    let launch = KernelLaunch { grid: [tiles, tiles, 1], block: [THREADS, 1, 1], shared_bytes: 0 };
+    let launch = KernelLaunch::new([tiles, tiles, 1], [THREADS, 1, 1], 0);
     let matrix = || input(dtype, n * n, -1.0, 1.0);
     let side = || scalar(DType::U32, n as u32);
     let arguments = vec![matrix(), matrix(), output(dtype, n * n), side(), side(), side()];

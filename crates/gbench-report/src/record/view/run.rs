@@ -238,9 +238,7 @@ impl<'a> RunView<'a> {
     fn built_in(&self) -> Option<&str> {
         let (first, _) = self.cases.first()?;
         let suite = first.id.benchmark.suite();
-        let is_own = |case: &CaseRecord| {
-            case.id.benchmark.suite() == suite && case.command.first().is_some_and(|word| word == "builtin")
-        };
+        let is_own = |case: &CaseRecord| case.id.benchmark.suite() == suite && case.is_built_in();
         let all_own = self.cases.iter().all(|(case, _)| is_own(case));
         (all_own && suite != self.record.source.suite).then_some(suite)
     }

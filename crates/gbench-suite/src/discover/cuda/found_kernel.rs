@@ -12,6 +12,8 @@ pub struct FoundKernel {
     pub block: Vec<u32>,
     /// Bytes.
     pub shared: Option<u32>,
+    /// Its blocks wait for each other, so that all of them have to run at the same time.
+    pub cooperative: bool,
     pub arguments: Vec<FoundArgument>,
 }
 
@@ -35,7 +37,10 @@ impl FoundKernel {
         let moved = |argument: &FoundArgument| match &argument.value {
             FoundValue::Buffer { access, length } => {
                 let times = if *access == Access::InputOutput { 2 } else { 1 };
-                Some(format!("{} * {length}", argument.dtype.size() * times))
+                Some(match argument.dtype.bits() * times {
+                    bits if bits % 8 == 0 => format!("{} * {length}", bits / 8),
+                    bits => format!("{bits} * {length} // 8"),
+                })
             }
             FoundValue::Size | FoundValue::Number(_) => None,
         };

@@ -7,6 +7,7 @@ use super::code_text::CodeText;
 use super::found_kernel::{FoundArgument, FoundKernel, FoundValue};
 use super::parameter::{KernelParameter, ParameterWay};
 use super::source::{CudaSource, FoundSignature, NoCall};
+use crate::benchmark::cuda::SMS;
 use crate::discover::findings::{Discovered, Findings, leaf};
 use crate::discover::programs::sources::is_program;
 use gbench_formats::adapters::{CMakePrograms, SourceTree};
@@ -157,11 +158,6 @@ impl LeftOut {
                 "read constants that are not set",
                 "Write an entry that sets them by `data`",
             ),
-            group(
-                |why| *why == NoCall::Cooperative,
-                "need a cooperative launch",
-                &traced("The gate makes none: "),
-            ),
             group(|why| *why == NoCall::Ambiguous, "have several signatures", "Give each its own name"),
         ];
         groups.into_iter().flatten().chain(of_host).chain(of_programs).collect()
@@ -192,19 +188,25 @@ fn proposal(path: &str, kernel: &FoundSignature, parameters: &[KernelParameter])
         _ => (1 << 7, 8, "n * n * n"),
     };
     let blocks = format!("(n + {}) // {edge}", edge - 1);
+    // All blocks of a cooperative launch have to fit on the card: one on each multiprocessor does.
+    let mut grid = vec![blocks; kernel.axes];
+    if kernel.cooperative {
+        grid.fill("1".into());
+        grid[0] = SMS.into();
+    }
     let block = vec![edge; kernel.axes];
     let threads: u32 = block.iter().product();
     let length_of = |lanes: u32| if lanes == 1 { length.to_owned() } else { format!("{lanes} * {length}") };
-    let whole = |dtype: DType| {
-        matches!(dtype, DType::I64 | DType::I32 | DType::I8 | DType::U64 | DType::U32 | DType::U8)
-    };
+    let whole = |dtype: DType| !dtype.is_floating();
     let value = |it: &KernelParameter| match it.way {
         ParameterWay::Reads => FoundValue::Buffer { access: Access::Input, length: length_of(it.lanes) },
         ParameterWay::Writes => {
             FoundValue::Buffer { access: Access::InputOutput, length: length_of(it.lanes) }
         }
         // The size does not fit the type: a flag, a byte.
-        ParameterWay::Value if matches!(it.dtype, DType::I8 | DType::U8) => FoundValue::Number(1.0),
+        ParameterWay::Value if matches!(it.dtype, DType::I8 | DType::U8 | DType::Bool) => {
+            FoundValue::Number(1.0)
+        }
         ParameterWay::Value if whole(it.dtype) => FoundValue::Size,
         ParameterWay::Value => FoundValue::Number(1.5),
     };
@@ -214,9 +216,10 @@ fn proposal(path: &str, kernel: &FoundSignature, parameters: &[KernelParameter])
         file: path.to_owned(),
         entry: kernel.name.clone(),
         size,
-        grid: vec![blocks; kernel.axes],
+        grid,
         block,
         shared: kernel.shared.map(|bytes| bytes * threads),
+        cooperative: kernel.cooperative,
         arguments: parameters.iter().map(argument).collect(),
     }
 }

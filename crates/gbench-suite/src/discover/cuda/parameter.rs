@@ -133,6 +133,7 @@ pub(crate) fn element(words: &[CodeToken], aliases: Aliases<'_, '_>) -> Option<(
     let pick = |signed, plain| Some((if unsigned { plain } else { signed }, 1));
     match (has("char"), has("short"), has("long"), has("double") + has("float") + has("bool")) {
         (1, 0, 0, 0) => pick(DType::I8, DType::U8),
+        (0, 1, 0, 0) => pick(DType::I16, DType::U16),
         (0, 0, 0, 0) => pick(DType::I32, DType::U32),
         (0, 0, 1 | 2, 0) => pick(DType::I64, DType::U64),
         _ => None,
@@ -140,7 +141,7 @@ pub(crate) fn element(words: &[CodeToken], aliases: Aliases<'_, '_>) -> Option<(
 }
 
 fn named(name: &str) -> Option<(DType, u32)> {
-    use DType::{Bf16, F16, F32, F64, I8, I32, I64, U8, U32, U64};
+    use DType::*;
     let scalar = match name {
         "float" | "float_t" => F32,
         "double" | "double_t" => F64,
@@ -150,16 +151,29 @@ fn named(name: &str) -> Option<(DType, u32)> {
         "unsigned" | "uint" | "uint32_t" => U32,
         "long" | "int64_t" | "ptrdiff_t" | "ssize_t" | "intptr_t" => I64,
         "ulong" | "size_t" | "uint64_t" | "uintptr_t" => U64,
+        "int16_t" => I16,
+        "ushort" | "uint16_t" => U16,
         "char" | "int8_t" => I8,
-        "uchar" | "uint8_t" | "bool" => U8,
+        "uchar" | "uint8_t" => U8,
+        "bool" => Bool,
+        "__nv_fp8_e4m3" => F8e4m3,
+        "__nv_fp8_e5m2" => F8e5m2,
+        "cuComplex" | "cuFloatComplex" => C64,
+        "cuDoubleComplex" => C128,
         _ => return vector(name),
     };
     Some((scalar, 1))
 }
 
 fn vector(name: &str) -> Option<(DType, u32)> {
-    use DType::{Bf16, F16, F32, F64, I8, I32, I64, U8, U32, U64};
+    use DType::*;
     match name {
+        "__nv_fp8x2_e4m3" => return Some((F8e4m3, 2)),
+        "__nv_fp8x4_e4m3" => return Some((F8e4m3, 4)),
+        "__nv_fp8x2_e5m2" => return Some((F8e5m2, 2)),
+        "__nv_fp8x4_e5m2" => return Some((F8e5m2, 4)),
+        "__nv_fp4x2_e2m1" => return Some((F4e2m1, 2)),
+        "__nv_fp4x4_e2m1" => return Some((F4e2m1, 4)),
         "__half2" | "half2" | "nv_half2" => return Some((F16, 2)),
         "__nv_bfloat162" | "nv_bfloat162" => return Some((Bf16, 2)),
         _ => {}
@@ -172,6 +186,8 @@ fn vector(name: &str) -> Option<(DType, u32)> {
         "uint" => U32,
         "longlong" => I64,
         "ulonglong" => U64,
+        "short" => I16,
+        "ushort" => U16,
         "char" => I8,
         "uchar" => U8,
         _ => return None,

@@ -23,6 +23,8 @@ pub(super) struct FoundSignature {
     pub axes: usize,
     /// Bytes for each thread of the dynamic shared memory that it declares.
     pub shared: Option<u32>,
+    /// Its blocks wait for each other.
+    pub cooperative: bool,
 }
 
 /// Why only its author can call a kernel.
@@ -34,7 +36,6 @@ pub(super) enum NoCall {
     Ambiguous,
     /// It reads this constant, which is not set.
     Constant(String),
-    Cooperative,
     Template,
 }
 
@@ -47,7 +48,6 @@ impl NoCall {
             Self::Constant(constant) => {
                 format!("reads the constant `{constant}`: write an entry that sets it by `data`")
             }
-            Self::Cooperative => "needs a cooperative launch (`this_grid`), which the gate cannot do".into(),
             Self::Template => {
                 format!(
                     "is a template: write an entry with its arguments, such as `entry = \"{name}<float>\"`"
@@ -173,10 +173,8 @@ fn unset_constant<'t>(words: &[CodeToken<'t>]) -> Option<CodeToken<'t>> {
 
 /// Why a launch with the proposed arguments would not be the author's.
 fn refused(body: &[CodeToken], unset: &[CodeToken]) -> Option<NoCall> {
-    if let Some(name) = unset.iter().find(|name| body.contains(name)) {
-        return Some(NoCall::Constant((*name).to_owned()));
-    }
-    body.contains(&"this_grid").then_some(NoCall::Cooperative)
+    let name = unset.iter().find(|name| body.contains(name))?;
+    Some(NoCall::Constant((*name).to_owned()))
 }
 
 fn is_function(words: &[CodeToken]) -> bool {
@@ -232,7 +230,8 @@ fn kernel(
     } else {
         1
     };
-    Some(FoundSignature { name, parameters, axes, shared: dynamic_shared(body, aliases) })
+    let (shared, cooperative) = (dynamic_shared(body, aliases), body.contains(&"this_grid"));
+    Some(FoundSignature { name, parameters, axes, shared, cooperative })
 }
 
 /// The name and the parameters after `__global__`: the first word before parentheses that is not an attribute.
@@ -303,12 +302,13 @@ pub(crate) mod tests {
     pub(crate) fn answer(given: &Given) -> String {
         let CudaSource { kernels, host } = CudaSource::read(&given.text());
         let mut text = format!("host: {}\n", host.as_deref().unwrap_or("nothing"));
-        for FoundSignature { name, parameters, axes, shared } in kernels {
+        for FoundSignature { name, parameters, axes, shared, cooperative } in kernels {
             let parameters = match parameters {
                 Ok(parameters) => parameters.iter().map(parameter_text).collect::<Vec<_>>().join(", "),
                 Err(why) => format!("it {}", why.why(&name)),
             };
-            text += &format!("kernel {name}({parameters}): axes {axes}, shared {shared:?}\n");
+            let together = if cooperative { ", cooperative" } else { "" };
+            text += &format!("kernel {name}({parameters}): axes {axes}, shared {shared:?}{together}\n");
         }
         text
     }

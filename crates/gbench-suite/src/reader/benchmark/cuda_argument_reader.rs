@@ -7,6 +7,7 @@ use toml::de::DeValue;
 
 use super::action_reader::check_text;
 use super::kernel_number_reader::{NumberRule, SweptParams, for_point, number};
+use super::tensor_map_reader::read_tensor_map;
 use crate::benchmark::cuda::{CudaArgument, CudaFill, MAX_LENGTH, check_range, fits, usual_range};
 use crate::benchmark::element_type::ElementType;
 use crate::benchmark::kernel_number::{KernelNumber, whole};
@@ -52,17 +53,27 @@ fn argument(item: &Item, sweep: &SweptParams) -> Option<CudaArgument> {
     table.name = "[[benchmark.cuda.arguments]]".into();
     let nothing = (
         "this argument has no kind",
-        "write `input`, `output` or `inout` with the type of an element, or `value` for a number",
+        "write `input`, `output` or `inout` with the type of an element, `value` for a number, or `struct` for its fields",
     );
-    let first =
-        table.one_of(["input", "output", "inout", "value"], "an argument", nothing, "keep one of them");
+    let first = table.one_of(
+        ["input", "output", "inout", "value", "struct"],
+        "an argument",
+        nothing,
+        "keep one of them",
+    );
     let (length, fill, range) = (table.take("length"), table.take("fill"), table.take("range"));
     let of_value = table.take("type");
+    let tensor_map = table.take("tensor_map");
     let argument = first.and_then(|first| match first.key {
         "value" => {
             let next = "remove it, or write `input` instead of `value`";
-            refuse_each([length, fill, range].into_iter().flatten(), "is for a buffer", next);
+            refuse_each([length, fill, range, tensor_map].into_iter().flatten(), "is for a buffer", next);
             scalar(&table, of_value, &first, sweep)
+        }
+        "struct" => {
+            let others = [length, fill, range, tensor_map, of_value].into_iter().flatten();
+            refuse_each(others, "is for a field of the struct", "remove it, or write it into the field");
+            structure(&first, sweep)
         }
         _ => {
             if let Some(other) = &of_value {
@@ -71,11 +82,25 @@ fn argument(item: &Item, sweep: &SweptParams) -> Option<CudaArgument> {
                     "remove it",
                 );
             }
-            buffer(&table, &first, [length, fill, range], sweep)
+            let buffer = buffer(&table, &first, [length, fill, range], sweep);
+            match &tensor_map {
+                Some(item) => read_tensor_map(item, buffer?, sweep),
+                None => buffer,
+            }
         }
     });
     table.close();
     argument
+}
+
+fn structure(item: &Item, sweep: &SweptParams) -> Option<CudaArgument> {
+    let fields = item.list("a list of fields, each as an argument")?;
+    if fields.is_empty() {
+        return item.refuse("`struct` has no field", "write its fields in the order of their declaration");
+    }
+    // Collects first, so that every faulty field is reported.
+    let read: Vec<_> = fields.iter().map(|field| argument(field, sweep)).collect();
+    Some(CudaArgument::Struct { fields: read.into_iter().collect::<Option<_>>()? })
 }
 
 fn scalar(table: &Table, of_value: Option<Item>, value: &Item, sweep: &SweptParams) -> Option<CudaArgument> {
@@ -85,7 +110,12 @@ fn scalar(table: &Table, of_value: Option<Item>, value: &Item, sweep: &SweptPara
         return None;
     };
     let dtype = read_type(&of_value, sweep)?;
-    let check = |it: f64, point: &Params| fits(dtype.of(point)?, it);
+    let check = |it: f64, point: &Params| {
+        let dtype = dtype.of(point)?;
+        let bits = dtype.bits();
+        fits(dtype, it)?;
+        if bits < 8 { Err(format!("a value of {bits} bits cannot be passed")) } else { Ok(()) }
+    };
     let next = format!("write a number that fits `{dtype}`, or another `type`");
     let value = number(value, sweep, &NumberRule { check: &check, next: &next })?;
     Some(CudaArgument::Scalar { dtype, value })

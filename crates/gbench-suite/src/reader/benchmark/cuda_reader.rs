@@ -6,21 +6,21 @@ use std::path::Path;
 use toml::de::DeValue;
 
 use super::action_reader::check_text;
-use super::cuda_argument_reader::{read_arguments, read_data};
+use super::cuda_argument_reader::{read_arguments, read_data, read_type};
 use super::kernel_number_reader::{NumberRule, SweptParams, for_point, number};
 use super::sweep_reader::MAX_POINTS;
 use crate::benchmark::cuda::{
-    CudaArgument, CudaEntry, CudaLaunch, CudaReference, FLUSH_L2, MAX_BLOCK, MAX_GRID, axes, check_axis,
-    threads, usual_tolerance,
+    CudaArgument, CudaEntry, CudaLaunch, CudaReference, FLUSH_L2, MAX_BLOCK, MAX_CLUSTER, MAX_GRID, SMS,
+    USUAL_SMS, axes, check_axis, is_of_card, on_card, threads,
 };
 use crate::benchmark::definition::Benchmark;
 use crate::benchmark::element_type::ElementType;
 use crate::benchmark::kernel_number::{KernelNumber, whole};
 use crate::benchmark::launch::Action;
 use crate::benchmark::template::substitute;
-use crate::reader::item::{Item, optional};
+use crate::reader::item::{Item, optional, refuse_each};
 use crate::reader::table::Table;
-use gbench_model::{Access, ParamValue, Params, Timing};
+use gbench_model::{Access, DType, ParamValue, Params, Timing};
 
 /// Reads the table, after the parameters. `looks`: the source must exist. `budget`: combinations that the file may still make.
 pub(super) fn read_cuda(it: &mut Benchmark, item: &Item, names: &[String], looks: bool, budget: &mut usize) {
@@ -31,8 +31,11 @@ pub(super) fn read_cuda(it: &mut Benchmark, item: &Item, names: &[String], looks
     let Some(mut table) = item.table() else { return };
     table.name = "[benchmark.cuda]".into();
     let entry = read_entry(&mut table, &sweep);
-    if let (Some(item), true, true) = (table.again("file"), looks, it.build.is_none()) {
-        look_for(&item, &it.dir);
+    if looks && it.build.is_none() {
+        ["file", "image"]
+            .into_iter()
+            .filter_map(|key| table.again(key))
+            .for_each(|item| look_for(&item, &it.dir));
     }
     table.close();
     let Some(entry) = entry else { return };
@@ -41,11 +44,26 @@ pub(super) fn read_cuda(it: &mut Benchmark, item: &Item, names: &[String], looks
 }
 
 fn read_entry(table: &mut Table, sweep: &SweptParams) -> Option<CudaEntry> {
-    let file = table.need("file", "`file = \"saxpy.cu\"`").and_then(|item| below(&item));
-    let entry =
-        table.need("entry", "`entry = \"saxpy\"`, the kernel's name").and_then(|item| name(&item, sweep));
-    let options = table.take("options").and_then(|item| options(&item, sweep)).unwrap_or_default();
-    let include = table.take("include").and_then(|item| item.texts("[\"include\"]")).unwrap_or_default();
+    const NO_CODE: (&str, &str) = (
+        "`[benchmark.cuda]` has no `file`",
+        "add `file = \"saxpy.cu\"`, or `image = \"build/saxpy.cubin\"` for what another compiler made",
+    );
+    let code = table.one_of(["file", "image"], "a kernel", NO_CODE, "keep one of them");
+    let image = code.as_ref().is_some_and(|item| item.key == "image");
+    let file = code.and_then(|item| below(&item));
+    let entry = table.need("entry", "`entry = \"saxpy\"`, the kernel's name");
+    let entry = entry.and_then(|item| name(&item, sweep, image));
+    let (mut given_options, mut given_include) = (table.take("options"), table.take("include"));
+    if image {
+        let given = [given_options.take(), given_include.take()].into_iter().flatten();
+        refuse_each(
+            given,
+            "is for a source; an image is compiled already",
+            "remove it, and give it to the `build` step",
+        );
+    }
+    let options = given_options.and_then(|item| options(&item, sweep)).unwrap_or_default();
+    let include = given_include.and_then(|item| item.texts("[\"include\"]")).unwrap_or_default();
     let grid = table.need("grid", "`grid = \"ceil_div(n, 256)\"`, the number of blocks");
     let grid = grid.and_then(|item| read_axes(&item, sweep, MAX_GRID));
     let block = table.need("block", "`block = 256`, the threads of a block");
@@ -55,10 +73,49 @@ fn read_entry(table: &mut Table, sweep: &SweptParams) -> Option<CudaEntry> {
     let data = table.take("data").map_or(Some(Default::default()), |item| read_data(&item, sweep));
     let reference = table.take("reference");
     let flush_l2 = table.take("flush_l2").and_then(|item| flush(&item)).unwrap_or_else(|| vec![true]);
-    let launch = CudaLaunch { grid: grid?, block: block?, shared };
-    let reference = optional(reference, |item| read_reference(item, sweep, &launch, arguments.as_deref()))?;
+    let multiplies = table.take("multiplies").and_then(|item| read_multiplied(&item, sweep));
+    let cluster = table.take("cluster");
+    let clusters = cluster.as_ref().map_or(Some(Vec::new()), |item| read_axes(item, sweep, [MAX_CLUSTER; 3]));
+    let cooperative = table.take("cooperative").and_then(|item| item.flag()).unwrap_or_default();
+    let launch = CudaLaunch { grid: grid?, block: block?, shared, cluster: clusters?, cooperative };
+    if let Some(item) = &cluster
+        && let Some((point, why)) = sweep.points.iter().find_map(|it| Some((it, launch.of(it).err()?)))
+    {
+        let next = "write a number of blocks that divides the grid: 2, or [2, 1, 1]";
+        return item.refuse(format!("{}{why}", for_point(point)), next);
+    }
+    let reference =
+        optional(reference, |item| read_reference(item, sweep, (&launch, image), arguments.as_deref()))?;
     let (file, entry, arguments, data) = (file?, entry?, arguments?, data?);
-    Some(CudaEntry { file, entry, options, include, launch, arguments, data, reference, flush_l2 })
+    Some(CudaEntry {
+        file,
+        image,
+        entry,
+        options,
+        include,
+        launch,
+        arguments,
+        data,
+        reference,
+        flush_l2,
+        multiplies,
+    })
+}
+
+/// A type whose multiplications some card has a known peak for.
+fn read_multiplied(item: &Item, sweep: &SweptParams) -> Option<ElementType> {
+    let dtype = read_type(item, sweep)?;
+    let has_peak = |it: DType| it.is_floating() && it.part() == it || matches!(it, DType::I8 | DType::I4);
+    match sweep.points.iter().filter_map(|point| dtype.of(point).ok()).find(|it| !has_peak(*it)) {
+        Some(other) => {
+            let name: &str = other.into();
+            item.refuse(
+                format!("no card has a known peak for `{name}`"),
+                "remove it, or write a type such as \"f16\"",
+            )
+        }
+        None => Some(dtype),
+    }
 }
 
 /// A file below the benchmark's folder: a comparison of commits has one in each tree.
@@ -74,12 +131,14 @@ fn below(item: &Item) -> Option<String> {
 }
 
 fn look_for(item: &Item, dir: &Path) {
+    let key = item.key;
     let Some(file) = item.value.as_str().filter(|file| !file.trim().is_empty()) else { return };
     let path = dir.join(file);
     if is_below(file) && !path.is_file() {
         let what = if path.is_dir() { "is a folder" } else { "is not there" };
-        let next = format!("write the path from {}, or set `dir`", dir.display());
-        item.fault(format!("`file = \"{file}\"` {what}"), next);
+        let build = if key == "image" { ", or name its compiler in `build`" } else { "" };
+        let next = format!("write the path from {}, or set `dir`{build}", dir.display());
+        item.fault(format!("`{key} = \"{file}\"` {what}"), next);
     }
 }
 
@@ -87,9 +146,10 @@ fn is_below(file: &str) -> bool {
     !file.starts_with('/') && file.split('/').all(|part| part != "..")
 }
 
-fn name(item: &Item, sweep: &SweptParams) -> Option<String> {
+/// `image`: it is compared with symbols; the readable name of one may have brackets.
+fn name(item: &Item, sweep: &SweptParams, image: bool) -> Option<String> {
     let text = item.filled()?;
-    if text.contains(['(', ';']) || text.chars().any(char::is_control) {
+    if !image && text.contains(['(', ';']) || text.chars().any(char::is_control) {
         return item.refuse(
             format!("`{text}` is not a kernel's name"),
             "write only the name; for a template, with its arguments: \"blur<float, 4>\"",
@@ -174,11 +234,21 @@ fn read_axes(item: &Item, sweep: &SweptParams, most: [u64; 3]) -> Option<Vec<Ker
     }
     let next = match item.key {
         "grid" => "write a number of blocks, or an expression such as \"ceil_div(n, 256)\"",
+        "cluster" => "write a number of blocks: 2, or [2, 1, 1]",
         _ => "write a number of threads: 256, or [16, 16]",
     };
     let read = members.iter().zip(most).map(|(member, most)| {
         let check = |it: f64, _: &Params| check_axis(it, most);
-        number(member, sweep, &NumberRule { check: &check, next })
+        let rule = NumberRule { check: &check, next };
+        let has = |name: &str| sweep.names.iter().any(|it| it == name);
+        match member.value.as_str() {
+            Some(text) if item.key == "grid" && is_of_card(text, has) => {
+                let names: Vec<String> = sweep.names.iter().cloned().chain([SMS.to_owned()]).collect();
+                let points: Vec<Params> = sweep.points.iter().map(|it| on_card(it, USUAL_SMS)).collect();
+                number(member, &SweptParams { names: &names, points: &points }, &rule)
+            }
+            _ => number(member, sweep, &rule),
+        }
     });
     // Collects first, so that every faulty axis is reported.
     read.collect::<Vec<_>>().into_iter().collect()
@@ -204,29 +274,24 @@ fn shared(item: &Item, sweep: &SweptParams) -> Option<KernelNumber> {
 fn read_reference(
     item: &Item,
     sweep: &SweptParams,
-    own: &CudaLaunch,
+    (own, image): (&CudaLaunch, bool),
     arguments: Option<&[CudaArgument]>,
 ) -> Option<CudaReference> {
     let mut table = item.table()?;
     table.name = "[benchmark.cuda.reference]".into();
     let next = "`entry = \"saxpy_plain\"`, a kernel of the same file with the same parameters";
-    let entry = table.need("entry", next).and_then(|item| name(&item, sweep));
+    let entry = table.need("entry", next).and_then(|item| name(&item, sweep, image));
     let grid = table.take("grid").map(|item| read_axes(&item, sweep, MAX_GRID));
     let block = table.take("block").map(|item| read_block(&item, sweep));
     let shared_bytes = table.take("shared").map(|item| shared(&item, sweep));
-    let written: Vec<&ElementType> = arguments.unwrap_or_default().iter().filter_map(written).collect();
-    let fixed = |dtype: &&ElementType| match dtype {
-        ElementType::Fixed(dtype) => Some(*dtype),
-        ElementType::OfParameter(_) => None,
-    };
-    let usual = written.iter().map(fixed).collect::<Option<Vec<_>>>().and_then(usual_tolerance);
+    let is_written = |buffer: &CudaArgument| matches!(buffer, CudaArgument::Buffer { access, .. } if *access != Access::Input);
     let mut tolerance = |key| {
         let read = |item: Item| item.number_that(|it| it >= 0.0, "write a number of at least 0").map(Some);
-        table.take(key).map_or(Some(usual), read)
+        table.take(key).map_or(Some(None), read)
     };
     let (absolute, relative) = (tolerance("absolute"), tolerance("relative"));
     table.close();
-    if arguments.is_some() && written.is_empty() {
+    if arguments.is_some_and(|all| !all.iter().flat_map(CudaArgument::buffers).any(is_written)) {
         item.fault(
             "`reference` has nothing to check: no argument is an `output` or `inout`",
             "add the written buffers to `arguments`, or remove `reference`",
@@ -239,15 +304,9 @@ fn read_reference(
             Some(read) => Some(read?),
             None => own.shared.clone(),
         },
+        ..CudaLaunch::default()
     };
     Some(CudaReference { entry: entry?, launch, absolute: absolute?, relative: relative? })
-}
-
-fn written(argument: &CudaArgument) -> Option<&ElementType> {
-    match argument {
-        CudaArgument::Buffer { access: Access::Input, .. } | CudaArgument::Scalar { .. } => None,
-        CudaArgument::Buffer { dtype, .. } => Some(dtype),
-    }
 }
 
 fn flush(item: &Item) -> Option<Vec<bool>> {

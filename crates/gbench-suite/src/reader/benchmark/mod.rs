@@ -12,4 +12,5 @@ pub(crate) mod python_reader;
 pub(crate) mod requires_reader;
 pub(crate) mod source_pairs_reader;
 pub(crate) mod sweep_reader;
+mod tensor_map_reader;
 pub(crate) mod work_reader;
