@@ -180,3 +180,44 @@ fn hpl_is_taken_by_the_row_that_it_prints() {
     assert!(read(folder.path(), "gbench.toml").contains("metric = \"gflops\", unit = \"GFLOP/s\""));
     ran(folder.path(), "run --quiet --processes 2").exits(0).says("13.37");
 }
+
+const KERNEL: &str = "__global__ void k(float *x) { x[0] = 1; }\n";
+
+#[test]
+fn kernels_of_an_extension_are_measured_by_what_runs_them() {
+    let folder = folder(&[
+        ("src/kit/__init__.py", ""),
+        ("src/kit/k.cu", &format!("#include <torch/extension.h>\n{KERNEL}")),
+        ("setup.py", "setup(name='kit', ext_modules=[CUDAExtension('kit._C', ['src/kit/k.cu'])])\n"),
+        ("bench/bench_kit.py", "import torch\nfrom kit import scale\nscale()\n"),
+        (
+            "hip/scale.hip",
+            &format!("#include <hip/hip_runtime.h>\n{KERNEL}int main() {{ k<<<1, 1>>>(nullptr); }}\n"),
+        ),
+    ]);
+    ran(folder.path(), "init").exits(0).says("with 2 benchmarks:").says("/bench_kit (kernels)");
+    let text = read(folder.path(), "gbench.toml");
+    for part in [
+        "command = [\"python3\", \"bench/bench_kit.py\"]\nbuild = [\"python3\", \"setup.py\", \"build_ext\", \"--inplace\"]\n\
+         env = { PYTHONPATH = \"src\" }\nrequires = { binary = [\"python3\"] }\n",
+        "build = [\"hipcc\", \"-O3\", \"-o\", \"hip/scale\", \"hip/scale.hip\"]\nrequires = { binary = [\"hipcc\"] }\n",
+    ] {
+        assert!(text.contains(part), "{part} in\n{text}");
+    }
+    let suite = Suite::load(&folder.path().join("gbench.toml"), &[]).unwrap();
+    assert_eq!(suite.benchmarks[0].env["PYTHONPATH"], "src");
+    ran(folder.path(), "list").exits(0).says("bench_kit");
+}
+
+#[test]
+fn a_kept_suite_of_built_in_benchmarks_is_told_with_its_workflows() {
+    let folder = folder(&[("readme.md", "")]);
+    ran(folder.path(), "init").exits(0).says("Nothing here looks like a benchmark.");
+    let line = format!("init --github --runner gpu --action acme/gbench-ci@{ACTION_SHA}");
+    let told = "No line of the repository is measured by this suite file. The built-in ones in the suite file measure the machine";
+    ran(folder.path(), &line).exits(0).says("kept gbench.toml").says(told);
+    let own = "[[benchmark]]\nid = \"own\"\ncommand = [\"true\"]\n";
+    std::fs::write(folder.path().join("gbench.toml"), format!("[suite]\nname = \"s\"\n{own}")).unwrap();
+    let again = ran(folder.path(), &format!("{line} --force")).exits(0);
+    assert!(!again.out.contains("No line of the repository"), "{}", again.out);
+}

@@ -115,7 +115,10 @@ fn is_timed(entry: &Discovered) -> bool {
 
 fn entry(entry: &Discovered) -> minijinja::Value {
     let binary = (!entry.binaries.is_empty()).then(|| format!("binary = {}", quote_list(&entry.binaries)));
-    let needs: Vec<String> = binary.into_iter().chain(entry.gpu.then(|| "gpus = 1".to_owned())).collect();
+    // A tracer needs its maker's GPU, which may be one that NVML does not know.
+    let is_traced = entry.harness.is_some_and(|harness| harness.0.about().whole.is_some());
+    let gpu = (entry.gpu && !is_traced).then(|| "gpus = 1".to_owned());
+    let needs: Vec<String> = binary.into_iter().chain(gpu).collect();
     let build = entry.build.as_ref().map(|build| match build {
         BuildStep::Command(words) => quote_list(words),
         BuildStep::Shell(line) => format!("{{ shell = {} }}", quote(line)),
@@ -129,6 +132,7 @@ fn entry(entry: &Discovered) -> minijinja::Value {
         file => entry.file.as_deref().map(quote),
         dir => (!entry.dir.is_empty()).then(|| quote(&entry.dir)),
         build,
+        env => (!entry.env.is_empty()).then(|| variables(&entry.env)),
         gpu => entry.gpu,
         fills_time => entry.fills_time,
         needs => needs.join(", "),
@@ -208,6 +212,11 @@ fn extract(rule: &Extract) -> String {
         quote(&rule.unit),
         quote(value)
     )
+}
+
+fn variables(env: &[(String, String)]) -> String {
+    let set: Vec<String> = env.iter().map(|(name, value)| format!("{name} = {}", quote(value))).collect();
+    format!("{{ {} }}", set.join(", "))
 }
 
 fn plain(text: &str) -> String {

@@ -13,7 +13,7 @@ use crate::cli::terminal::write::wrote;
 use crate::model::text::count;
 use crate::model::{Exit, Fault, Result, Shard};
 use crate::report::paragraph;
-use crate::suite::{Benchmark, FILE_NAME, Suite};
+use crate::suite::{Action, Benchmark, FILE_NAME, Suite};
 
 /// Write a first gbench.toml for the benchmarks of this folder
 #[derive(clap::Args, Clone, Debug)]
@@ -110,8 +110,15 @@ pub(crate) fn run(args: &InitArgs, builtins: &[Benchmark], out: &mut impl Write)
         }
     }
     // A gate that guards nothing must not look like one that does.
-    if let Some(prepared) = prepared.filter(|prepared| !prepared.has_own) {
-        let nothing = if prepared.unclear.is_empty() { NOTHING_OF_YOURS } else { NOTHING_UNDERSTOOD };
+    let is_builtin = |it: &Benchmark| matches!(it.action, Action::Builtin(_));
+    let kept_builtin = there.as_ref().is_some_and(|suite| suite.benchmarks.iter().all(is_builtin));
+    let written = prepared.as_ref().filter(|prepared| !prepared.has_own);
+    if written.is_some() || kept_builtin {
+        let nothing = match written {
+            None => NOTHING_MEASURED,
+            Some(prepared) if prepared.unclear.is_empty() => NOTHING_OF_YOURS,
+            Some(_) => NOTHING_UNDERSTOOD,
+        };
         wrote(write!(out, "\n{}{OF_YOURS}", paragraph("", &format!("{nothing} {BUILT_IN}"))))?;
     }
     Ok(Exit::Pass)
@@ -200,6 +207,7 @@ const MAX_SAID: usize = 20;
 const CHECK: &str = "check `requires` of each: a program that declines and ends well is timed all the same";
 
 const NOTHING_OF_YOURS: &str = "Nothing here looks like a benchmark.";
+const NOTHING_MEASURED: &str = "No line of the repository is measured by this suite file.";
 const NOTHING_UNDERSTOOD: &str = "None of these was understood well enough to be measured.";
 const BUILT_IN: &str = "The built-in ones in the suite file measure the machine and run none of your code: no change of yours can \
                         make them slower. Put programs of yours in their place:";

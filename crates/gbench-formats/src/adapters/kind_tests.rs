@@ -187,7 +187,7 @@ fn cmake_answer(given: &Given) -> String {
     for target in super::source::cmake::targets(&given.tree()) {
         match target.found("") {
             Ok(found) => writeln!(text, "{} of {:?}", found.command.join(" "), target.sources).unwrap(),
-            Err(why_not) => writeln!(text, "{why_not}").unwrap(),
+            Err(place) => writeln!(text, "`{}` lies in `{}`", place.target, place.part).unwrap(),
         }
     }
     text

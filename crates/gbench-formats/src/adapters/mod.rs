@@ -30,7 +30,7 @@ use interface::source_tree::MemoryTree;
 pub use interface::source_tree::{BuildStep, Detected, FoundBenchmark, Program, SourceTree};
 pub use interface::wrap::wrapped;
 pub use source::cargo::{BenchTarget, CargoBench, Executable, cargo_bench, cargo_benches, executable};
-pub use source::cmake::program as cmake_program;
+pub use source::cmake::{CMakePrograms, NoPlace};
 pub use source::javascript::imports as javascript_imports;
 
 /// Declares the module of each adapter and the list of all: one line per harness.

@@ -20,6 +20,8 @@ pub struct Discovered {
     pub dir: String,
     /// Runs in the suite file's folder, whatever `dir` is.
     pub build: Option<BuildStep>,
+    /// Environment variables and their values.
+    pub env: Vec<(String, String)>,
     pub binaries: Vec<String>,
     pub gpu: bool,
     /// It works until a fixed time is over, so that only its kernels show a change, and not the whole of it.

@@ -21,6 +21,7 @@ use cuda::{kernels, pairs};
 use findings::Findings;
 pub use findings::{Discovered, Discovery, id_word, literal};
 pub use found_layout::{FoundLayout, FoundSources};
+use gbench_formats::adapters::CMakePrograms;
 use programs::{javascript, kernel_programs, linpack, makefile, sources, started};
 use python::{layouts, row_scripts};
 pub use tree::FolderTree;
@@ -36,12 +37,13 @@ pub fn discover(folder: &Path, ignored: &dyn Fn(&Path) -> bool) -> Discovery {
     row_scripts::add(&tree, &mut findings);
     javascript::add(folder, &tree, &mut findings);
     linpack::add(folder, &tree, &mut findings);
-    kernel_programs::add(folder, &tree, &mut findings);
+    let cmake = CMakePrograms::of(&tree);
+    kernel_programs::add(folder, &tree, &cmake, &mut findings);
     started::add(folder, &tree, &mut findings);
     if !makefile::add(&tree, &mut findings) {
-        sources::add(folder, &tree, &mut findings);
+        sources::add(folder, &cmake, &mut findings);
     }
-    kernels::add(&tree, &mut findings);
+    kernels::add(&tree, &cmake, &mut findings);
     let mut found = findings.found;
     found.unclear.extend(tree.left_out());
     found.passed_over.sort();

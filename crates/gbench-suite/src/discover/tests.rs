@@ -62,6 +62,7 @@ fn entry_text(entry: &Discovered) -> String {
         file,
         dir,
         build,
+        env,
         binaries,
         gpu,
         fills_time,
@@ -80,6 +81,7 @@ fn entry_text(entry: &Discovered) -> String {
     let dir = if dir.is_empty() { String::new() } else { format!(" in {dir}") };
     let command = if command.is_empty() { String::new() } else { format!(": {}", command.join(" ")) };
     let mut text = format!("{harness}{name}{command}{dir}{build}\n  why: {why}\n");
+    text.extend(env.iter().map(|(name, value)| format!("  {name}={value}\n")));
     for needed in binaries.iter().map(String::as_str).chain(gpu.then_some("a GPU")) {
         writeln!(text, "  needs {needed}").unwrap();
     }

@@ -16,10 +16,36 @@ use self::syntax::{CMakeCommand, commands};
 use super::paths::{below, folder, leaf, stem};
 use super::quoting::quoted;
 use crate::adapters::interface::source_tree::{BuildStep, FoundBenchmark, SourceTree};
+use gbench_model::text::count;
 
 const FILE: &str = "CMakeLists.txt";
 /// `-j` alone starts one compiler per file, which needs more memory than a runner has.
 const JOBS: &str = "-j $(nproc)";
+
+/// A target whose program the reader cannot place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NoPlace {
+    pub target: String,
+    pub file: String,
+    /// The part of the place that is not understood.
+    pub part: String,
+    /// The line for `sh` that builds it.
+    pub shell: String,
+}
+
+impl NoPlace {
+    /// One sentence about all of them, with the advice for the first. `what`: what these programs are. `None`: there are none.
+    pub fn sentence(all: &[Self], what: &str) -> Option<String> {
+        let first = all.first()?;
+        let NoPlace { target, file, part, shell } = first;
+        let place = format!("`{target}` of {file}, and where its program lies is not understood (`{part}`)");
+        let by_hand = format!("write `build = {{ shell = \"{shell}\" }}` and its `command` by hand");
+        Some(match all.len() - 1 {
+            0 => format!("{what}: {place}: {by_hand}"),
+            more => format!("{what}: {place}, and {} like it: {by_hand}", count(more, "more target")),
+        })
+    }
+}
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CMakeTarget {
@@ -42,18 +68,17 @@ pub(crate) struct CMakeTarget {
 }
 
 impl CMakeTarget {
-    /// The proposal to build and run it. Errors: why there is none, and what to write by hand.
-    pub(crate) fn found(&self, why: &str) -> Result<FoundBenchmark, String> {
+    /// The proposal to build and run it.
+    pub(crate) fn found(&self, why: &str) -> Result<FoundBenchmark, NoPlace> {
         let (_, configure) = configured(&self.root, &self.options);
         let shell = format!("{configure} --target {} {JOBS}", quoted(&self.name));
         // The file itself may also declare programs of other harnesses.
         let files = if self.sources.is_empty() { vec![self.file.clone()] } else { self.sources.clone() };
-        let program = self.program.as_ref().map_err(|what| {
-            format!(
-                "{why}: `{}` of {}, and where its program lies is not understood (`{what}`): write `build = {{ shell = \"{shell}\" }}` and \
-                 its `command` by hand",
-                self.name, self.file
-            )
+        let program = self.program.as_ref().map_err(|part| NoPlace {
+            target: self.name.clone(),
+            file: self.file.clone(),
+            part: part.clone(),
+            shell: shell.clone(),
         })?;
         Ok(FoundBenchmark {
             name: self.name.clone(),
@@ -108,12 +133,21 @@ pub(crate) fn targets(tree: &dyn SourceTree) -> Vec<CMakeTarget> {
     declared(tree).0
 }
 
-/// The program that CMake builds from a source, for any harness; `None` if no understood target has it. Errors: as those
-/// of a target.
-pub fn program(tree: &dyn SourceTree, source: &str) -> Option<Result<FoundBenchmark, String>> {
-    let has = |target: &CMakeTarget| target.sources.iter().any(|path| path == source);
-    let target = targets(tree).into_iter().find(has)?;
-    Some(target.found(&format!("a target of CMake has {source}, which has a main function")))
+/// The programs that CMake builds in a tree, for any harness.
+pub struct CMakePrograms(Vec<CMakeTarget>);
+
+impl CMakePrograms {
+    /// Reads every CMake file of the tree.
+    pub fn of(tree: &dyn SourceTree) -> Self {
+        Self(targets(tree))
+    }
+
+    /// The program of a source; `None` if no understood target has it. Errors: as those of a target.
+    pub fn program(&self, source: &str) -> Option<Result<FoundBenchmark, NoPlace>> {
+        let has = |target: &&CMakeTarget| target.sources.iter().any(|path| path == source);
+        let target = self.0.iter().find(has)?;
+        Some(target.found(&format!("a target of CMake has {source}, which has a main function")))
+    }
 }
 
 pub(crate) fn tests(tree: &dyn SourceTree) -> Vec<Tests> {
@@ -270,6 +304,9 @@ impl Reader<'_> {
             }
             "get_filename_component" if rest.get(1).is_some_and(|how| how.starts_with("NAME_W")) => {
                 self.variables.insert(first, vec![stem(&rest[0]).to_owned()]);
+            }
+            "get_filename_component" if rest.get(1).is_some_and(|how| how == "NAME") => {
+                self.variables.insert(first, vec![leaf(&rest[0]).to_owned()]);
             }
             "option" => {
                 let off = !rest.last().is_some_and(|word| word.eq_ignore_ascii_case("on"));

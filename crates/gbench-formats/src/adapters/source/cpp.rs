@@ -1,6 +1,6 @@
 //! Detection that the harnesses of C++ share: sources that include a header, and who builds them.
 
-use super::cmake;
+use super::cmake::{self, NoPlace};
 use super::paths::{above, below, folder, stem};
 use super::quoting::quoted;
 use crate::adapters::interface::source_tree::{BuildStep, Detected, FoundBenchmark, SourceTree};
@@ -33,19 +33,22 @@ pub(crate) fn detect(tree: &dyn SourceTree, library: &Library) -> Detected {
         .filter(|(_, text)| includes(text, library.headers))
         .filter(|(_, text)| library.words.iter().any(|word| text.contains(word)))
         .collect();
+    let what = format!("a target of CMake has benchmarks of {}", library.title);
+    let mut misplaced = Vec::new();
     for target in cmake::targets(tree) {
         let uses = target.sources.iter().any(|path| sources.iter().any(|(source, _)| *source == path));
         if uses || target.links_one_of(library.targets) {
             let files = target.sources.clone();
-            match target.found(&format!("a target of CMake has benchmarks of {}", library.title)) {
+            match target.found(&what) {
                 Ok(found) => detected.found.push(found),
-                Err(why_not) => {
-                    detected.unclear.push(why_not);
+                Err(no_place) => {
+                    misplaced.push(no_place);
                     detected.seen.extend(files);
                 }
             }
         }
     }
+    detected.unclear.extend(NoPlace::sentence(&misplaced, &what));
     for (path, text) in &sources {
         if detected.found.iter().any(|found| found.files.contains(path)) || detected.seen.contains(path) {
             continue;

@@ -6,51 +6,44 @@ use std::collections::BTreeMap;
 use super::code_text::CodeText;
 use super::found_kernel::{FoundArgument, FoundKernel, FoundValue};
 use super::parameter::{KernelParameter, ParameterWay};
-use super::source::{CudaSource, FoundSignature};
+use super::source::{CudaSource, FoundSignature, NoCall};
 use crate::benchmark::cuda::SMS;
 use crate::discover::findings::{Discovered, Findings, leaf};
 use crate::discover::programs::sources::is_program;
-use gbench_formats::adapters::{SourceTree, cmake_program};
+use gbench_formats::adapters::{CMakePrograms, SourceTree};
 use gbench_model::text::{count, list};
 use gbench_model::{Access, DType};
 
-/// Maximum number of proposed entries, and of sentences about the rest.
+/// Maximum number of proposed entries.
 const MAX_KERNELS: usize = 50;
-const MAX_SAID: usize = 8;
-const MAX_NAMED: usize = 5;
+const MAX_NAMED: usize = 3;
 
 /// Runs last: a kernel of a program is measured by that program.
-pub(crate) fn add(tree: &dyn SourceTree, findings: &mut Findings) {
-    // Sources of programs come last: most are meant to be that.
-    let (mut left_out, mut programs): (Vec<String>, Vec<String>) = Default::default();
+pub(crate) fn add(tree: &dyn SourceTree, cmake: &CMakePrograms, findings: &mut Findings) {
+    let mut left_out = LeftOut::default();
     let mut too_many: BTreeMap<String, usize> = BTreeMap::new();
     let mut proposed = 0;
     let sources = tree.files().iter().filter(|path| path.ends_with(".cu") || path.ends_with(".cuh"));
     for path in sources.filter(|path| !findings.claimed.contains(*path)).cloned().collect::<Vec<_>>() {
         let Some(text) = tree.text(&path).filter(|text| text.contains("__global__")) else { continue };
-        if is_in_target(tree, &path, findings) {
+        if is_in_target(cmake, &path, findings) {
             continue;
         }
         let CudaSource { kernels, host } = CudaSource::read(&text);
-        let is_program = is_program(&CodeText::new(&text).code);
-        let why = if is_program { Some(PROGRAM.to_owned()) } else { host.as_deref().map(why_host) };
-        if let (Some(why), false) = (&why, kernels.is_empty()) {
-            let names: Vec<String> = kernels.iter().map(|kernel| format!("`{}`", kernel.name)).collect();
-            let said = if is_program { &mut programs } else { &mut left_out };
-            said.push(format!(
-                "{} of {path} {} not proposed ({}): {why}",
-                count(names.len(), "kernel"),
-                if names.len() == 1 { "is" } else { "are" },
-                list(&names, MAX_NAMED),
-            ));
+        if kernels.is_empty() {
+            continue;
+        }
+        if is_program(&CodeText::new(&text).code) {
+            left_out.of_programs.note(&path, kernels.len(), String::new());
+            continue;
+        }
+        if let Some(host) = host {
+            left_out.of_host.note(&path, kernels.len(), host);
             continue;
         }
         for kernel in kernels {
             match &kernel.parameters {
-                Err(why) => {
-                    left_out
-                        .push(format!("the kernel `{}` of {path} is not proposed: it {why}", kernel.name));
-                }
+                Err(why) => left_out.kernels.push((kernel.name, path.clone(), why.clone())),
                 Ok(_) if proposed == MAX_KERNELS => *too_many.entry(path.clone()).or_default() += 1,
                 Ok(parameters) => {
                     proposed += 1;
@@ -59,12 +52,7 @@ pub(crate) fn add(tree: &dyn SourceTree, findings: &mut Findings) {
             }
         }
     }
-    left_out.append(&mut programs);
-    findings.found.unclear.extend(left_out.iter().take(MAX_SAID).cloned());
-    if left_out.len() > MAX_SAID {
-        let more = count(left_out.len() - MAX_SAID, "more sentence");
-        findings.found.more.push(format!("{more} about CUDA kernels without an entry"));
-    }
+    findings.found.unclear.extend(left_out.sentences());
     if !too_many.is_empty() {
         let files: Vec<String> = too_many.keys().cloned().collect();
         let kernels = count(too_many.values().sum(), "more kernel");
@@ -75,25 +63,109 @@ pub(crate) fn add(tree: &dyn SourceTree, findings: &mut Findings) {
     }
 }
 
-const PROGRAM: &str = "the file is a program with a `main`. Give the program an entry with `build`, \
-    `command` and `harness = \"kernels\"`, or move the kernels to a separate file";
-
-fn why_host(host: &str) -> String {
-    const OF_TYPES: [&str; 6] =
-        ["<stdint.h>", "<inttypes.h>", "<stddef.h>", "<cstdint>", "<cinttypes>", "<cstddef>"];
-    let types = if OF_TYPES.iter().any(|header| host.contains(header)) {
-        ". Types need no header: `unsigned long long` is `uint64_t`, `int` is `int32_t`"
-    } else {
-        ""
-    };
-    format!(
-        "{host}, and the run-time compiler only accepts device code. Put host code between `#ifndef \
-            __CUDACC_RTC__` and `#endif`, or move the kernels to a separate file{types}"
-    )
+/// The kernels without an entry.
+#[derive(Default)]
+struct LeftOut {
+    /// Name, file, reason.
+    kernels: Vec<(String, String, NoCall)>,
+    of_host: LeftFiles,
+    of_programs: LeftFiles,
 }
 
-fn is_in_target(tree: &dyn SourceTree, path: &str, findings: &Findings) -> bool {
-    let Some(Ok(target)) = cmake_program(tree, path) else { return false };
+/// Files whose kernels have no entry, with what each has that a kernel alone must not have.
+#[derive(Default)]
+struct LeftFiles {
+    kernels: usize,
+    files: Vec<(String, String)>,
+}
+
+impl LeftFiles {
+    fn note(&mut self, path: &str, kernels: usize, has: String) {
+        self.kernels += kernels;
+        self.files.push((path.to_owned(), has));
+    }
+
+    /// How many kernels of which files. `None`: there are none.
+    fn subject(&self) -> Option<String> {
+        let named = |(path, has): &(String, String)| match has.as_str() {
+            "" => path.clone(),
+            has => format!("{path} ({has})"),
+        };
+        let named: Vec<String> = self.files.iter().map(named).collect();
+        let are = if self.kernels == 1 { "is" } else { "are" };
+        let subject =
+            format!("{} of {} {are} not proposed", count(self.kernels, "kernel"), count(named.len(), "file"));
+        (!named.is_empty()).then(|| format!("{subject}: {}", list(&named, MAX_NAMED)))
+    }
+}
+
+impl LeftOut {
+    /// One for each reason.
+    fn sentences(&self) -> Vec<String> {
+        const TRACED: &str = "`harness = \"kernels\"` measures them in any program that launches them";
+        const OF_TYPES: [&str; 6] =
+            ["<stdint.h>", "<inttypes.h>", "<stddef.h>", "<cstdint>", "<cinttypes>", "<cstddef>"];
+        let of_types =
+            self.of_host.files.iter().any(|(_, host)| OF_TYPES.iter().any(|header| host.contains(header)));
+        let types = if of_types {
+            ". Types need no header: `unsigned long long` is `uint64_t`, `int` is `int32_t`"
+        } else {
+            ""
+        };
+        let of_host = self.of_host.subject().map(|subject| {
+            format!(
+                "{subject}. The run-time compiler only accepts device code: put host code between `#ifndef \
+                    __CUDACC_RTC__` and `#endif`, or move the kernels to a separate file; or {TRACED}{types}"
+            )
+        });
+        let of_programs = self.of_programs.subject().map(|subject| {
+            format!(
+                "{subject}. Each file is a program with a `main`: give it an entry with `build`, `command` and `harness \
+                    = \"kernels\"`, or move the kernels to a separate file"
+            )
+        });
+        let group = |is: fn(&NoCall) -> bool, plural: &str, next: &str| -> Option<String> {
+            let of_group: Vec<_> = self.kernels.iter().filter(|(_, _, why)| is(why)).collect();
+            if let [(name, path, why)] = of_group.as_slice() {
+                return Some(format!("the kernel `{name}` of {path} is not proposed: it {}", why.why(name)));
+            }
+            let named = |(name, path, why): &&(String, String, NoCall)| match why {
+                NoCall::Argument(why) => format!("`{name}` of {path} (it {why})"),
+                _ => format!("`{name}` of {path}"),
+            };
+            let named: Vec<String> = of_group.iter().map(named).collect();
+            let kernels = count(named.len(), "kernel");
+            let named_first = list(&named, MAX_NAMED);
+            (!named.is_empty())
+                .then(|| format!("{kernels} {plural} and are not proposed: {named_first}. {next}"))
+        };
+        let traced = |start: &str| format!("{start}{TRACED}");
+        let first = self.kernels.iter().find(|(_, _, why)| *why == NoCall::Template);
+        let first = first.map_or("", |(name, _, _)| name.as_str());
+        let groups = [
+            group(
+                |why| *why == NoCall::Template,
+                "are templates",
+                &format!("Write an entry with the arguments, such as `entry = \"{first}<float>\"`"),
+            ),
+            group(
+                |why| matches!(why, NoCall::Argument(_)),
+                "take an argument that the gate does not make",
+                &traced("They need their own program: "),
+            ),
+            group(
+                |why| matches!(why, NoCall::Constant(_)),
+                "read constants that are not set",
+                "Write an entry that sets them by `data`",
+            ),
+            group(|why| *why == NoCall::Ambiguous, "have several signatures", "Give each its own name"),
+        ];
+        groups.into_iter().flatten().chain(of_host).chain(of_programs).collect()
+    }
+}
+
+fn is_in_target(cmake: &CMakePrograms, path: &str, findings: &Findings) -> bool {
+    let Some(Ok(target)) = cmake.program(path) else { return false };
     target.command.first().is_some_and(|program| findings.starts(program.trim_start_matches("./")))
 }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::discover::findings::{Discovered, Findings};
 use crate::discover::found_layout::FoundSources;
 use crate::discover::programs::sources::is_program;
-use crate::discover::python::layouts::{distinct, folder, is_baseline, roots};
+use crate::discover::python::layouts::{distinct, folder, is_baseline, roots, say_orphans};
 use gbench_formats::adapters::layouts::{Layout, PassedOver, SourceCase, source_pairs};
 use gbench_formats::adapters::{BuildStep, SourceTree};
 use gbench_model::text::{count, list};
@@ -66,7 +66,7 @@ pub(crate) fn add(tree: &dyn SourceTree, findings: &mut Findings) {
         count(optimized.len(), "optimized file"),
         count(folders.len(), "folder"),
     );
-    findings.found.unclear.extend(all.warnings.iter().cloned());
+    say_orphans(&all.orphans, &all.warnings, findings);
     findings.found.orphans.extend(all.orphans.iter().cloned());
     let words = ["nvcc", "-O3", "-o", "{program}", "{source}"];
     findings.found.benchmarks.push(Discovered {

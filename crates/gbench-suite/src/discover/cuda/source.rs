@@ -18,14 +18,43 @@ pub(super) struct CudaSource {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct FoundSignature {
     pub name: String,
-    /// Errors: why only its author can call it.
-    pub parameters: Result<Vec<KernelParameter>, String>,
+    pub parameters: Result<Vec<KernelParameter>, NoCall>,
     /// Axes of the grid that the body uses: 1 to 3.
     pub axes: usize,
     /// Bytes for each thread of the dynamic shared memory that it declares.
     pub shared: Option<u32>,
     /// Its blocks wait for each other.
     pub cooperative: bool,
+}
+
+/// Why only its author can call a kernel.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum NoCall {
+    /// Why the gate cannot provide an argument, as the end of a sentence.
+    Argument(String),
+    /// Several kernels have the name.
+    Ambiguous,
+    /// It reads this constant, which is not set.
+    Constant(String),
+    Template,
+}
+
+impl NoCall {
+    /// As the end of a sentence about the kernel of this name.
+    pub(super) fn why(&self, name: &str) -> String {
+        match self {
+            Self::Argument(why) => why.clone(),
+            Self::Ambiguous => "has several signatures, so that its name is ambiguous".into(),
+            Self::Constant(constant) => {
+                format!("reads the constant `{constant}`: write an entry that sets it by `data`")
+            }
+            Self::Template => {
+                format!(
+                    "is a template: write an entry with its arguments, such as `entry = \"{name}<float>\"`"
+                )
+            }
+        }
+    }
 }
 
 enum Scope {
@@ -90,7 +119,7 @@ impl CudaSource {
         source.kernels.iter().for_each(|kernel| *seen.entry(kernel.name.clone()).or_default() += 1);
         for kernel in &mut source.kernels {
             if seen[&kernel.name] > 1 && kernel.parameters.is_ok() {
-                kernel.parameters = Err("has several signatures, so that its name is ambiguous".into());
+                kernel.parameters = Err(NoCall::Ambiguous);
             }
         }
         source.kernels.dedup_by(|one, other| one.name == other.name && one.parameters == other.parameters);
@@ -143,9 +172,9 @@ fn unset_constant<'t>(words: &[CodeToken<'t>]) -> Option<CodeToken<'t>> {
 }
 
 /// Why a launch with the proposed arguments would not be the author's.
-fn refused(body: &[CodeToken], unset: &[CodeToken]) -> Option<String> {
+fn refused(body: &[CodeToken], unset: &[CodeToken]) -> Option<NoCall> {
     let name = unset.iter().find(|name| body.contains(name))?;
-    Some(format!("reads the constant `{name}`: write an entry that sets it by `data`"))
+    Some(NoCall::Constant((*name).to_owned()))
 }
 
 fn is_function(words: &[CodeToken]) -> bool {
@@ -186,9 +215,9 @@ fn kernel(
     });
     let name: String = namespaces.chain([name.to_owned()]).collect();
     let parameters = if words[..global].contains(&"template") {
-        Err(format!("is a template: write an entry with its arguments, such as `entry = \"{name}<float>\"`"))
+        Err(NoCall::Template)
     } else {
-        list(inside).into_iter().map(|words| parameter(words, aliases)).collect()
+        list(inside).into_iter().map(|words| parameter(words, aliases).map_err(NoCall::Argument)).collect()
     };
     let looks_at = |axis: &str| {
         let of_index = ["blockIdx", "threadIdx"];
@@ -276,7 +305,7 @@ pub(crate) mod tests {
         for FoundSignature { name, parameters, axes, shared, cooperative } in kernels {
             let parameters = match parameters {
                 Ok(parameters) => parameters.iter().map(parameter_text).collect::<Vec<_>>().join(", "),
-                Err(why) => format!("it {why}"),
+                Err(why) => format!("it {}", why.why(&name)),
             };
             let together = if cooperative { ", cooperative" } else { "" };
             text += &format!("kernel {name}({parameters}): axes {axes}, shared {shared:?}{together}\n");

@@ -1,39 +1,53 @@
-//! Programs that launch kernels: CUDA sources with a `main`, scripts with kernels of Triton or of an extension of torch, and
-//! benchmarks that are scripts of torch next to kernels. Under a tracer each kernel is a case.
+//! Programs that launch kernels: sources of CUDA and HIP with a `main`, scripts with kernels of Triton or of an extension of
+//! torch, benchmarks that are scripts next to kernels, and tests where there is nothing else. Under a tracer each kernel is a case.
 
 use std::path::Path;
 
-use gbench_formats::adapters::{BuildStep, Harness, SourceTree, cmake_program};
-use gbench_model::text::count;
+use gbench_formats::adapters::{BuildStep, CMakePrograms, Harness, NoPlace, SourceTree};
+use gbench_model::text::{count, list};
 
-use super::sources::is_program;
+use super::gpu_source::{GpuLanguage, GpuSource};
+use super::kernel_scripts::{KernelScripts, NoScript};
+use super::makefile::MadeProgram;
 use super::{calibrating, makefile, started};
-use crate::discover::cuda::code_text::CodeText;
 use crate::discover::findings::{Discovered, Findings, id_word, leaf, literal};
 
 /// Maximum number of proposed entries.
 const MAX_PROGRAMS: usize = 20;
+const MAX_TESTS: usize = 5;
+const MAX_NAMED: usize = 3;
 
-/// Words of a script whose kernels are not those of a library alone.
-const OWN_KERNELS: [&str; 4] = ["@triton.jit", "cpp_extension", "load_inline(", "triton.testing"];
+/// Why a program has no entry.
+enum NoProgram {
+    Arguments,
+    Processes,
+    Misplaced(NoPlace),
+}
 
 /// Runs before those that time a program as a whole.
-pub(crate) fn add(folder: &Path, tree: &dyn SourceTree, findings: &mut Findings) {
-    let has_kernels = tree.files().iter().any(|path| path.ends_with(".cu") || is_of_triton(tree, path));
+pub(crate) fn add(folder: &Path, tree: &dyn SourceTree, cmake: &CMakePrograms, findings: &mut Findings) {
+    let scripts = KernelScripts::of(folder, tree);
+    let mut paths: Vec<String> = tree.files().to_vec();
+    // Those that people look at first: benchmarks by their names, then what is near the top.
+    paths.sort_by_key(|path| {
+        let stem = leaf(path).split('.').next().unwrap_or_default();
+        (!started::is_named(&stem.to_lowercase()), path.matches('/').count())
+    });
     let (mut proposed, mut more) = (0, 0);
-    for path in tree.files() {
+    let mut left_out = LeftOut::default();
+    for path in &paths {
         if findings.claimed.contains(path) {
             continue;
         }
-        let found = match path.rsplit_once('.') {
-            Some((_, "cu")) => source(tree, path),
-            Some((_, "py")) => script(folder, tree, path, has_kernels),
-            _ => None,
+        let found = if path.ends_with(".py") {
+            scripts.script(path).map(|found| found.map_err(NoProgram::from))
+        } else {
+            source(tree, cmake, path)
         };
         let Some(found) = found else { continue };
         findings.claimed.insert(path.clone());
         match found {
-            Err(why_not) => findings.found.unclear.push(why_not),
+            Err(why_not) => left_out.note(path, why_not),
             Ok(_) if proposed == MAX_PROGRAMS => more += 1,
             Ok(entry) => {
                 proposed += 1;
@@ -46,105 +60,169 @@ pub(crate) fn add(folder: &Path, tree: &dyn SourceTree, findings: &mut Findings)
             }
         }
     }
+    if proposed == 0 && scripts.has_kernels && !findings.found.benchmarks.iter().any(|entry| entry.gpu) {
+        for (path, test) in
+            tree.files().iter().filter_map(|path| Some((path, scripts.test(path)?))).take(MAX_TESTS)
+        {
+            findings.claimed.insert(path.clone());
+            findings.found.benchmarks.push(test);
+        }
+    }
+    findings.found.unclear.extend(left_out.sentences());
     if more > 0 {
         let programs = count(more, "more program");
         findings.found.more.push(format!(
-            "{programs} with kernels: the first {MAX_PROGRAMS} are proposed, write more entries like them"
+            "{programs} with kernels: the first {MAX_PROGRAMS} are proposed. Write more entries like them, or run `init` in a \
+                folder of them"
         ));
     }
 }
 
-fn traced() -> Option<Harness> {
+/// Programs without an entry, by the reason.
+#[derive(Default)]
+struct LeftOut {
+    arguments: Vec<String>,
+    processes: Vec<String>,
+    misplaced: Vec<NoPlace>,
+}
+
+impl LeftOut {
+    fn note(&mut self, path: &str, why: NoProgram) {
+        match why {
+            NoProgram::Arguments => self.arguments.push(path.to_owned()),
+            NoProgram::Processes => self.processes.push(path.to_owned()),
+            NoProgram::Misplaced(place) => self.misplaced.push(place),
+        }
+    }
+
+    /// One for each reason.
+    fn sentences(&self) -> impl Iterator<Item = String> {
+        let of = |paths: &[String], needs: &str, next: &str| {
+            let programs = count(paths.len(), "program");
+            let (need, it) = if paths.len() == 1 { ("needs", "it") } else { ("need", "one of them") };
+            let named = list(paths, MAX_NAMED);
+            (!paths.is_empty())
+                .then(|| format!("{programs} with kernels {need} {needs}: {named}. To measure {it}, {next}"))
+        };
+        let own = "write an entry with `harness = \"kernels\"`, its `build`";
+        let arguments = of(&self.arguments, "arguments", &format!("{own}, and `command` with the arguments"));
+        let processes = of(
+            &self.processes,
+            "a launcher such as `torchrun` or `mpirun`",
+            &format!("{own}, and the launcher in `command`"),
+        );
+        let misplaced = NoPlace::sentence(&self.misplaced, "a target of CMake has a main function");
+        [arguments, processes, misplaced].into_iter().flatten()
+    }
+}
+
+impl From<NoScript> for NoProgram {
+    fn from(why: NoScript) -> Self {
+        match why {
+            NoScript::Arguments => Self::Arguments,
+            NoScript::Processes => Self::Processes,
+        }
+    }
+}
+
+pub(super) fn traced() -> Option<Harness> {
     Harness::named("kernels")
 }
 
-/// A CUDA source with a `main`, whose kernels may be in files that it includes. `None`: it is not one, or it calibrates itself
-/// by a harness.
-fn source(tree: &dyn SourceTree, path: &str) -> Option<Result<Discovered, String>> {
-    let text = tree.text(path)?;
-    let code = CodeText::new(&text).code;
-    if !is_program(&code) || calibrating::by_text("cu", &text).is_some() {
+/// A source with a `main`, whose kernels may be in files that it includes. `None`: it is not one, it launches nothing, or it
+/// calibrates itself by a harness.
+fn source(tree: &dyn SourceTree, cmake: &CMakePrograms, path: &str) -> Option<Result<Discovered, NoProgram>> {
+    let source = GpuSource::read(tree, path)?;
+    if !source.launches() || calibrating::by_text("cu", &source.text).is_some() {
         return None;
     }
-    if let Some(found) = cmake_program(tree, path) {
-        return Some(found.map(|found| Discovered {
-            name: found.name,
-            harness: traced(),
-            command: found.command.iter().map(|word| literal(word)).collect(),
-            build: found.build,
-            binaries: found.binaries.into_iter().chain(["nvcc".to_owned()]).collect(),
-            gpu: true,
-            why: found.why,
-            ..Discovered::default()
-        }));
+    if source.is_of_several_processes() {
+        return Some(Err(NoProgram::Processes));
     }
     let (dir, file) = path.rsplit_once('/').unwrap_or(("", path));
-    let stem = file.strip_suffix(".cu")?;
-    let by_make = makefile::builds(tree, dir, stem);
-    let name = if by_make.is_none() && is_taken(tree, path) { format!("{stem}-cu") } else { stem.to_owned() };
-    let built = path.replace(file, &name);
-    let (build, why) = match by_make {
-        Some(build) => (build, "a makefile builds it"),
-        None if makefile::has_benchmarks(tree) => return None,
-        None => {
-            (["nvcc", "-O3", "-o", &built, path].map(str::to_owned).to_vec(), "complete the `build` command")
+    let entry = if let Some(made) = makefile::builds(tree, dir, file) {
+        let MadeProgram { build, program, arguments } = made;
+        let command = [format!("./{program}")].into_iter().chain(arguments);
+        Discovered {
+            command: command.map(|word| literal(&word)).collect(),
+            dir: dir.to_owned(),
+            binaries: vec!["make".into()],
+            build: Some(BuildStep::Command(build.iter().map(|word| literal(word)).collect())),
+            why: format!(
+                "{path} is a {} source with a main function; a makefile builds it",
+                source.language.title()
+            ),
+            ..Discovered::default()
         }
+    } else if let Some(found) = cmake.program(path) {
+        let found = match found {
+            Ok(found) => found,
+            Err(place) => return Some(Err(NoProgram::Misplaced(place))),
+        };
+        Discovered {
+            name: found.name,
+            command: found.command.iter().map(|word| literal(word)).collect(),
+            build: found.build,
+            binaries: found.binaries,
+            why: found.why,
+            ..Discovered::default()
+        }
+    } else if makefile::has_benchmarks(tree) {
+        return None;
+    } else {
+        by_compiler(tree, path, &source)?
     };
-    let mut binaries = vec![build[0].clone(), "nvcc".to_owned()];
-    binaries.dedup();
-    Some(Ok(Discovered {
-        name: id_word(stem),
-        harness: traced(),
-        command: vec![literal(&format!("./{name}"))],
-        dir: dir.to_owned(),
-        binaries,
+    if entry.command.len() == 1 && source.needs_arguments() {
+        return Some(Err(NoProgram::Arguments));
+    }
+    let mut binaries = entry.binaries;
+    // ROCm's compiler is mostly not on PATH, and its makefiles and CMake find it.
+    if source.language == GpuLanguage::Cuda || binaries.is_empty() {
+        binaries.push(source.language.compiler().to_owned());
+    }
+    let name = if entry.name.is_empty() { named(path, &entry.command) } else { entry.name };
+    Some(Ok(Discovered { name, harness: traced(), binaries, gpu: true, ..entry }))
+}
+
+/// The name of a program; that of its folder, if it is called like many others.
+fn named(path: &str, command: &[String]) -> String {
+    const USUAL: [&str; 5] = ["a", "main", "run", "src", "test"];
+    let program = command.first().map_or("", |word| leaf(word));
+    let program = [".exe", ".out"].iter().find_map(|end| program.strip_suffix(end)).unwrap_or(program);
+    let above = leaf(path.rsplit_once('/').map_or("", |(folder, _)| folder));
+    match program {
+        _ if above.is_empty() || !USUAL.contains(&program) => id_word(program),
+        _ => id_word(above),
+    }
+}
+
+fn by_compiler(tree: &dyn SourceTree, path: &str, source: &GpuSource) -> Option<Discovered> {
+    let (stem, extension) = path.rsplit_once('.')?;
+    let output = if is_taken(tree, path) { format!("{stem}-{extension}") } else { stem.to_owned() };
+    let build = source.compiled(path, &output)?;
+    Some(Discovered {
+        command: vec![literal(&format!("./{}", leaf(&output)))],
+        dir: path.rsplit_once('/').map_or("", |(dir, _)| dir).to_owned(),
         build: Some(BuildStep::Command(build.iter().map(|word| literal(word)).collect())),
-        gpu: true,
-        why: format!("{path} is a CUDA source with a main function; {why}"),
+        why: format!(
+            "{path} is a {} source with a main function; complete the `build` command",
+            source.language.title()
+        ),
         ..Discovered::default()
-    }))
+    })
 }
 
 /// True if a folder, or the program of another source, has the name of a source's program.
 fn is_taken(tree: &dyn SourceTree, path: &str) -> bool {
-    let Some(program) = path.strip_suffix(".cu") else { return false };
+    let Some((program, own)) = path.rsplit_once('.') else { return false };
     let takes = |other: &String| {
         let rest = other.strip_prefix(program);
-        rest.is_some_and(|rest| rest.starts_with('/') || [".c", ".cc", ".cpp", ".cxx"].contains(&rest))
+        rest.is_some_and(|rest| {
+            let end = rest
+                .strip_prefix('.')
+                .is_some_and(|end| end != own && ["c", "cc", "cpp", "cxx", "cu", "hip"].contains(&end));
+            rest.starts_with('/') || end
+        })
     };
     tree.files().iter().any(takes)
-}
-
-fn is_of_triton(tree: &dyn SourceTree, path: &str) -> bool {
-    path.ends_with(".py") && tree.text(path).is_some_and(|text| text.contains("@triton.jit"))
-}
-
-/// A script that can be started and has kernels, or measures those that it imports. `None`: it is not one.
-fn script(
-    folder: &Path,
-    tree: &dyn SourceTree,
-    path: &str,
-    has_kernels: bool,
-) -> Option<Result<Discovered, String>> {
-    let stem = leaf(path).strip_suffix(".py")?;
-    if stem.starts_with("test_") || ["conftest", "setup"].contains(&stem) || started::is_helper(stem) {
-        return None;
-    }
-    let text = tree.text(path)?;
-    let is_own = OWN_KERNELS.iter().any(|word| text.contains(word));
-    let is_benchmark = has_kernels && started::is_named(stem) && text.contains("import torch");
-    if !(is_own || is_benchmark) || !text.contains("__main__") {
-        return None;
-    }
-    let what = if is_own { "with kernels" } else { "of torch, next to kernels" };
-    Some(Ok(Discovered {
-        name: id_word(stem),
-        harness: traced(),
-        command: vec!["python3".into(), literal(path)],
-        binaries: vec!["python3".into()],
-        gpu: true,
-        fills_time: started::calibrates_with(folder, path, &text).is_some(),
-        why: format!("{path} is a Python program {what}"),
-        ..Discovered::default()
-    }))
 }

@@ -17,6 +17,7 @@ const PROGRAM: &str = "xhpl";
 const ROW: &str = r"^W[RC][0-9A-Z]+ +[0-9]+ +[0-9]+ +[0-9]+ +[0-9]+ +[0-9.]+ +([0-9.]+e[+-][0-9]+)";
 
 pub(crate) fn add(folder: &Path, tree: &dyn SourceTree, findings: &mut Findings) {
+    let mut alone: Vec<String> = Vec::new();
     for path in tree.files().iter().filter(|path| path.rsplit('/').next() == Some(INPUT)) {
         let dir = path.strip_suffix(INPUT).unwrap_or_default().trim_end_matches('/');
         let program = folder.join(dir).join(PROGRAM);
@@ -27,13 +28,20 @@ pub(crate) fn add(folder: &Path, tree: &dyn SourceTree, findings: &mut Findings)
                     size, block size, grid and variant and run `gbench-ci init --force`, or write a `regex` for \
                     the relevant row"
             )),
-            (false, _) => findings.found.unclear.push(format!(
-                "{path} is the input of HPL, but there is no program {PROGRAM} next to it. Write `build` and \
-                    `command` by hand, with `extract = [{{ metric = \"gflops\", unit = \"GFLOP/s\", regex = \
-                    '{ROW}' }}]`"
-            )),
+            (false, _) => alone.push(path.clone()),
         }
         findings.claimed.insert(path.clone());
+    }
+    if let [first, more @ ..] = alone.as_slice() {
+        let others = match more.len() {
+            0 => String::new(),
+            more => format!(" (and {more} more)"),
+        };
+        findings.found.unclear.push(format!(
+            "{first}{others} is the input of HPL, but there is no program {PROGRAM} next to it. Write `build` and \
+                `command` by hand, with `extract = [{{ metric = \"gflops\", unit = \"GFLOP/s\", regex = \
+                '{ROW}' }}]`"
+        ));
     }
 }
 

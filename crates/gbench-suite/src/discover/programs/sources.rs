@@ -5,7 +5,7 @@ use std::path::Path;
 use super::calibrating::{self, calibrates};
 use crate::discover::files::{files, text_of};
 use crate::discover::findings::{Discovered, Findings, leaf, literal};
-use gbench_formats::adapters::{BuildStep, SourceTree, cmake_program};
+use gbench_formats::adapters::{BuildStep, CMakePrograms, NoPlace};
 
 /// Searched folders; true if every program in them is a benchmark, whatever its name.
 const SOURCE_FOLDERS: [(&str, bool); 4] =
@@ -22,7 +22,8 @@ fn compiler(extension: &str) -> Option<&'static [&'static str]> {
 
 /// Adds an entry with a build step for each unclaimed source. It replaces the entry of a program that was built by hand, which
 /// would be outdated after a change of the source.
-pub(crate) fn add(folder: &Path, tree: &dyn SourceTree, findings: &mut Findings) {
+pub(crate) fn add(folder: &Path, cmake: &CMakePrograms, findings: &mut Findings) {
+    let mut misplaced: Vec<NoPlace> = Vec::new();
     let mut taken: Vec<String> = Vec::new();
     for (place, all) in SOURCE_FOLDERS {
         for path in files(folder, place) {
@@ -37,14 +38,14 @@ pub(crate) fn add(folder: &Path, tree: &dyn SourceTree, findings: &mut Findings)
                 findings.found.unclear.push(calibrates(&path, title, 1));
                 continue;
             }
-            match by_cmake(tree, &path, extension) {
+            match by_cmake(cmake, &path, extension) {
                 Some(Ok(entry)) => {
                     findings.found.benchmarks.retain(|other| other.command != entry.command);
                     findings.found.benchmarks.push(entry);
                     continue;
                 }
-                Some(Err(why_not)) => {
-                    findings.found.unclear.push(why_not);
+                Some(Err(no_place)) => {
+                    misplaced.push(no_place);
                     continue;
                 }
                 None => {}
@@ -72,12 +73,13 @@ pub(crate) fn add(folder: &Path, tree: &dyn SourceTree, findings: &mut Findings)
             });
         }
     }
+    findings.found.unclear.extend(NoPlace::sentence(&misplaced, "a target of CMake has a main function"));
 }
 
-fn by_cmake(tree: &dyn SourceTree, path: &str, extension: &str) -> Option<Result<Discovered, String>> {
-    let found = match cmake_program(tree, path)? {
+fn by_cmake(cmake: &CMakePrograms, path: &str, extension: &str) -> Option<Result<Discovered, NoPlace>> {
+    let found = match cmake.program(path)? {
         Ok(found) => found,
-        Err(why_not) => return Some(Err(why_not)),
+        Err(no_place) => return Some(Err(no_place)),
     };
     let cuda = extension == "cu";
     Some(Ok(Discovered {

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use super::calibrating::{self, calibrates};
+use super::python_text::PythonText;
 use crate::discover::files::{files, is_executable, text_of};
 use crate::discover::findings::{Discovered, Findings, id_word, leaf, literal};
 use gbench_formats::adapters::{Harness, Program, SourceTree};
@@ -142,6 +143,7 @@ fn script(
         ..Discovered::default()
     };
     match extension {
+        "py" if stem == "__init__" => None,
         "py" if is_helper(stem) && (named || place.starts_with("benchmark")) => Some(Err(NoEntry::Helps)),
         "py" if named || place.starts_with("benchmark") => {
             let text = text();
@@ -151,6 +153,9 @@ fn script(
                         nothing. Write a test with `benchmark` of pytest-benchmark, or a program that does the \
                         work"
                 ))));
+            }
+            if !named && !PythonText(&text).runs(true) {
+                return None;
             }
             let entry = || found(&["python3", path], "python3", format!("{path} is a Python program"));
             let calibrates = calibrates_with(folder, path, &text);

@@ -34,7 +34,7 @@ pub(crate) fn add(tree: &dyn SourceTree, findings: &mut Findings) {
             if layout == Layout::Pairs {
                 say_lone(&all.cases.iter().map(|case| case.call.file.clone()).collect::<Vec<_>>(), findings);
             }
-            say_orphans(&all, findings);
+            say_orphans(&all.orphans, &all.warnings, findings);
             findings.found.passed_over.extend(all.passed_over);
             continue;
         }
@@ -49,7 +49,7 @@ pub(crate) fn add(tree: &dyn SourceTree, findings: &mut Findings) {
         match layout {
             Layout::Pairs => {
                 pass_over_outside(&all, &cases, findings);
-                say_orphans(&all, findings);
+                say_orphans(&all.orphans, &all.warnings, findings);
             }
             Layout::Kernels => say_warnings(&cases, findings),
         }
@@ -126,11 +126,15 @@ fn has_function(tree: &dyn SourceTree, path: &str, name: &str) -> bool {
         let parts = text.split(|c: char| !(c.is_alphanumeric() || c == '_'));
         parts.filter(|part| !part.is_empty()).map(str::to_owned).collect()
     };
-    text.lines().any(|line| {
+    let lines: Vec<&str> = text.lines().collect();
+    lines.iter().enumerate().any(|(at, line)| {
         let words = words(line);
         let first: Vec<&str> = words.iter().map(String::as_str).collect();
         match first.as_slice() {
-            ["def", name, ..] | ["async", "def", name, ..] => line.starts_with(['d', 'a']) && named(name),
+            ["def", name, ..] | ["async", "def", name, ..] => {
+                let is_called = *name == own || named(name) && is_called_plainly(&lines[at..].join("\n"));
+                line.starts_with(['d', 'a']) && is_called
+            }
             ["from", rest @ ..] => rest.iter().any(|word| named(word)),
             [name, ..] => {
                 named(name) && line.starts_with(name) && line[name.len()..].trim_start().starts_with('=')
@@ -138,6 +142,29 @@ fn has_function(tree: &dyn SourceTree, path: &str, name: &str) -> bool {
             [] => false,
         }
     })
+}
+
+/// True if a function can be called without a `problem_size`: all of its other parameters have defaults.
+fn is_called_plainly(definition: &str) -> bool {
+    let (mut depth, mut parts) = (0, vec![String::new()]);
+    for c in definition.chars().skip_while(|c| *c != '(') {
+        depth += i32::from("([{".contains(c)) - i32::from(")]}".contains(c));
+        match (c, depth) {
+            (_, 0) => break,
+            ('(', 1) => {}
+            (',', 1) => parts.push(String::new()),
+            (c, _) => parts.last_mut().into_iter().for_each(|part| part.push(c)),
+        }
+    }
+    let given = |part: &String| {
+        let name = part.split(':').next().unwrap_or_default().trim();
+        name.is_empty()
+            || part.contains('=')
+            || name.starts_with('*')
+            || name == "/"
+            || ["precision", "dtype", "backend", "device"].contains(&name)
+    };
+    parts.iter().all(given)
 }
 
 /// The layout's own folders, and folders with a `bench.yaml` of this kind.
@@ -234,15 +261,17 @@ fn say_lone(files: &[String], findings: &mut Findings) {
     ));
 }
 
-fn say_orphans(all: &LayoutCases, findings: &mut Findings) {
-    let about = all.warnings.iter().zip(&all.orphans).map(|(sentence, _)| sentence);
-    findings.found.unclear.extend(about.take(MAX_SAID).cloned());
-    if all.orphans.len() > MAX_SAID {
-        let more = all.orphans.len() - MAX_SAID;
-        findings.found.more.push(format!(
-            "{more} more optimized_ files have no baseline_ file: `gbench-ci discover` lists them"
-        ));
-    }
+/// One sentence about the `optimized_` files without a `baseline_` file, whatever their number.
+pub(crate) fn say_orphans(orphans: &[String], warnings: &[String], findings: &mut Findings) {
+    findings.found.unclear.extend(match orphans {
+        [] => None,
+        [_] => warnings.first().cloned(),
+        several => Some(format!(
+            "{} are not measured: their folders have no baseline_ file whose name they begin with: {}",
+            count(several.len(), "optimized_ file"),
+            list(several, MAX_SAID)
+        )),
+    });
 }
 
 fn say_warnings(found: &LayoutCases, findings: &mut Findings) {

@@ -151,6 +151,7 @@ class CaseRun:
             self.channel.send("memory", **keys)
         self.notes(notes)
         self.notes(versions.of_torch())
+        self.notes(versions.of_autotuners())
         used.check(self.case)
 
     def _verify(self):

@@ -3,6 +3,7 @@
 The versions stand in the names of the folders beside the packages (`torch-2.9.0.dist-info`). Reading those names costs a
 millisecond; `importlib.metadata` costs ten, and importing a package costs seconds and may fail.
 """
+import gc
 import os
 import re
 import sys
@@ -63,3 +64,21 @@ def of_torch():
         except BaseException as failure:
             notes[name + "_unknown"] = "%s: %s" % (type(failure).__name__, str(failure)[:300])
     return {name: value for name, value in notes.items() if value not in (None, [])}
+
+
+def of_autotuners():
+    """The configurations that triton's autotuners have chosen, by kernel. Each process tunes again: two may run different ones."""
+    tuner = getattr(sys.modules.get("triton.runtime.autotuner"), "Autotuner", None)
+    chosen = {}
+    # Not by `isinstance`, which asks an object for its class: a lazy one would import something.
+    for found in gc.get_objects() if isinstance(tuner, type) else ():
+        if not issubclass(type(found), tuner):
+            continue
+        try:
+            name = getattr(found.base_fn, "__name__", str(found.base_fn))
+            configs = {str(config) for config in found.cache.values()}
+        except Exception:  # another version of triton keeps them elsewhere
+            continue
+        if configs:
+            chosen[name] = sorted(configs | set(chosen.get(name, ())))
+    return {"autotuned": chosen} if chosen else {}

@@ -2,7 +2,7 @@
 import os
 import tempfile
 
-from .support import DriverTest, FIXTURES, drive, function, in_a_quiet_moment, pair, single
+from .support import DriverTest, FIXTURES, drive, function, in_a_quiet_moment, pair, single, written
 
 GPU = {"path": ["../fakes/gpu"]}
 # The driver asks for a device before it imports a module; here the interpreter itself loads the stand-in.
@@ -97,6 +97,16 @@ class Events(DriverTest):
             launched = seen.read()
         self.assertIn("spin_kernel", launched)
         self.assertIn("vectorized_elementwise_kernel", launched)
+
+    def test_the_choices_of_autotuners_are_noted_by_kernel(self):
+        text = ("from triton.runtime.autotuner import Autotuner, Config\n"
+                "def scale(n): pass\ndef never(n): pass\n"
+                "tuned = Autotuner(scale, [Config({'BLOCK': 64}), Config({'BLOCK': 128}, num_warps=8)], ['n'])\n"
+                "idle = Autotuner(never, [Config({})], [])\n"
+                "class Bench:\n    def benchmark_fn(self):\n        tuned(2)\n        tuned(3)\n")
+        told = written({"b.py": text}, ["b.py"], environment=PRELOADED)
+        self.assertEqual(told.notes()["autotuned"],
+                         {"scale": ["BLOCK: 128, num_warps: 8, num_stages: 3", "BLOCK: 64, num_warps: 4, num_stages: 3"]})
 
     def test_b37_an_old_do_bench_gives_quantiles_and_the_record_says_so(self):
         told = single(pair("on_cuda.py"), "timing", options=options(mode="do_bench"), environment={"FAKE_TRITON": "3.1.0"})
