@@ -47,7 +47,7 @@ fn one_sample((process, samples): (usize, &[f64])) -> ProcessValues<'_> {
         busy: false,
         throttled: false,
         reasons: &[],
-        health: &[],
+        conditions: None,
         link: None,
         clock: None,
         sampled_clock: None,

@@ -309,3 +309,24 @@ fn built_in_cases_are_no_pass_if_all_of_the_repositorys_own_were_skipped_on_both
     by(&mut before, SequentialRuleName::SeqE4);
     assert_eq!(before.verdict().exit_code, 0);
 }
+
+#[test]
+fn other_choices_of_an_autotuner_are_told_beside_the_verdict() {
+    let with = |of_head: &str| {
+        story_of(|story| {
+            for (record, config) in [(&mut story.base, "BLOCK: 64"), (&mut story.head, of_head)] {
+                let chosen = serde_json::json!({ "softmax": [config] });
+                record.cases[1].metadata.insert("autotuned".into(), chosen);
+            }
+        })
+    };
+    let told = |story: &Story| {
+        let document = story.verdict();
+        document
+            .warnings
+            .into_iter()
+            .find(|warning| warning.contains("autotuners chose other configurations"))
+    };
+    assert!(told(&with("BLOCK: 128")).is_some_and(|warning| warning.contains("s/case2")));
+    assert_eq!(told(&with("BLOCK: 64")), None);
+}

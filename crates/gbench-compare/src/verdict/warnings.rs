@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use gbench_model::{RecordState, Side};
+use gbench_model::{CaseRecord, RecordState, Side};
 
 use super::policy::SideInput;
 use super::policy::has_bad_threshold;
@@ -46,6 +46,12 @@ pub(crate) fn of_comparison(
     warnings.extend(named(&renamed, |count, named| Warning::Renamed { count, named }));
     let redefined = head.record.comparison.as_ref().map_or(&[][..], |comparison| &comparison.redefined);
     warnings.extend(named(redefined, |count, named| Warning::DefinedOtherwise { count, named }));
+    let autotuned = |case: Option<&CaseRecord>| case.and_then(|case| case.metadata.get("autotuned").cloned());
+    let apart = pairs.iter().filter(|pair| {
+        autotuned(pair.base).zip(autotuned(pair.head)).is_some_and(|(base, head)| base != head)
+    });
+    let apart: Vec<String> = apart.map(|pair| pair.id.to_string()).collect();
+    warnings.extend(named(&apart, |count, named| Warning::AutotunedApart { count, named }));
     warnings.extend(named(&bad, |count, named| Warning::BadThreshold { count, named }));
     warnings
 }

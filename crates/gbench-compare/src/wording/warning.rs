@@ -101,6 +101,13 @@ pub enum Warning {
     /// The drivers of GPUs counted errors, or reported them.
     #[display("the health of a GPU while processes ran: {}", held_down(signs, *base_processes, *head_processes))]
     GpuHealth { signs: Vec<HeldDown>, base_processes: u32, head_processes: u32 },
+    /// Triton's autotuners chose other configurations on base than on head.
+    #[display(
+        "the autotuners chose other configurations on base than on head in {}: a time may change with them; the note `autotuned` of both \
+         records has them",
+        listed(named, *count as usize, ", ")
+    )]
+    AutotunedApart { count: u32, named: Vec<String> },
     /// Other programs kept the machine busy while cases of records were measured.
     #[display(
         "other programs left less than one core to {base} of base and {head} of head while they were measured: measure that \
