@@ -321,7 +321,7 @@ fn what_the_driver_does_not_give_back_is_tried_again_by_the_guard_and_else_named
     assert_eq!((machine.locks(), ran.err.contains("still locked")), (String::new(), false), "{}", ran.err);
     let machine = Machine::locking("true");
     let ran = machine.run("run", "reset_sm=!999").exits(0);
-    ran.says("the sm clock of GPU-0000-1 is still locked").says("sudo nvidia-smi -i GPU-0000-1 -rgc");
+    ran.says("the sm clock of GPU-0000-1 is still set").says("sudo nvidia-smi -i GPU-0000-1 -rgc");
     assert_eq!(machine.locks(), "sm.0 1410 1410");
 }
 

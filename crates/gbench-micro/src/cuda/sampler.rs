@@ -204,10 +204,11 @@ impl Sampler {
         let Some(seconds) = self.sustained else { return Ok(()) };
         self.holds = false;
         self.lead = calls;
-        let (begun, mut done) = (Instant::now(), 0);
+        let begun = Instant::now();
         while begun.elapsed().as_secs_f64() < seconds {
-            done += self.back_to_back(self.lead, &mut call)?;
-            self.lead = calls_within(LEAD, begun.elapsed().as_secs_f64() / f64::from(done));
+            let done = self.back_to_back(self.lead, &mut call)?;
+            let each = self.gpu.seconds_between(&self.begin, &self.end)? / f64::from(done);
+            self.lead = calls_within(LEAD, each);
         }
         // The queue holds too few calls of a short kernel to give the host its time.
         self.holds = self.lead == MAX_CALLS;
