@@ -15,6 +15,8 @@ use crate::{fake_cuda, fake_nvml};
 pub struct StandIn {
     cuda_home: PathBuf,
     driver: &'static str,
+    /// In place of the driver's folder.
+    libraries: Option<PathBuf>,
     twins: String,
     settings: String,
     file: Option<PathBuf>,
@@ -29,6 +31,7 @@ impl StandIn {
         Some(Self {
             cuda_home,
             driver: "",
+            libraries: None,
             twins: suite_twins()?.to_owned(),
             settings: "clock=virtual".into(),
             file: None,
@@ -73,11 +76,25 @@ impl StandIn {
         self
     }
 
+    /// The card is AMD's: the libraries of HIP lie in `folder`, the compiler too if there is one.
+    pub fn on_hip(mut self, folder: &Path, compiler: Option<&Path>) -> Self {
+        let link = |to: &Path, name: &str| std::os::unix::fs::symlink(to, folder.join(name)).unwrap();
+        link(&fake_cuda::library(self.driver), "libamdhip64.so.6");
+        if let Some(compiler) = compiler {
+            link(compiler, "libhiprtc.so.6");
+        }
+        self.libraries = Some(folder.to_owned());
+        self
+    }
+
     /// The gate in a folder, on this machine.
     pub fn command(&self, folder: &Path, line: &str) -> Command {
         let mut command = command(folder, line);
         self.equip(&mut command);
-        command.env("LD_LIBRARY_PATH", fake_cuda::library(self.driver).parent().unwrap());
+        match &self.libraries {
+            Some(folder) => command.env("LD_LIBRARY_PATH", folder),
+            None => command.env("LD_LIBRARY_PATH", fake_cuda::library(self.driver).parent().unwrap()),
+        };
         command
     }
 
@@ -97,6 +114,7 @@ impl StandIn {
             "CUDA_PATH",
             "GBENCH_CUBINS",
             "GBENCH_NVRTC",
+            "ROCM_PATH",
         ] {
             command.env_remove(name);
         }
