@@ -26,7 +26,7 @@ fn suite_of_k(keys: &str) -> TempDir {
     folder
 }
 
-/// A card of AMD's, whose libraries lie in a folder.
+/// A card of AMD's, and the folder of its libraries.
 fn on_hip(driver: &'static str, compiler: Option<&Path>) -> Option<(StandIn, TempDir)> {
     let libraries = TempDir::new().unwrap();
     let stand_in = StandIn::new()?.with("l2=2M twins=none").with_nvml("absent=1").with_driver(driver);
@@ -74,7 +74,7 @@ fn b35_a_slower_hip_kernel_is_red_and_a_wrong_one_invalid() {
     gate.commit(&[("saxpy.hip", kernels, &wrong)], &[("card", "kernel=0.2 kernel.saxpy=0.15\n")]);
     gate.compare("--order-seed 1").exits(4).says("the answer is off by");
     assert!(matches!(gate.record("head").cases[0].outcome, Outcome::Invalid { .. }));
-    // What is written beyond a buffer is seen here, too.
+    // The guards behind the buffers work here, too.
     let beyond = SAXPY.replace("y[i] = a * x[i] + y[i]", "{ y[i] = a * x[i] + y[i]; y[n] = 1; }");
     gate.commit(&[("saxpy.hip", kernels, &format!("{beyond}{plain}"))], &[("card", "kernel=0.2\n")]);
     gate.compare("--order-seed 1").exits(4).says("writes past the end of the buffer of argument 3");
@@ -93,7 +93,7 @@ fn b35_without_a_runtime_a_compiler_or_a_card_a_hip_kernel_is_skipped_with_what_
     said.exits(0).says("hip-runtime-amd");
     let (_, case) = ran(&without_compiler.clone().with("count=0"), &folder);
     assert!(is_skipped(&case.outcome, "no GPU is here that HIP can use"), "{:?}", case.outcome);
-    // Files that are none go before what the machine has.
+    // The machine may have the runtime: the loader finds these files first, and cannot open them.
     let nothing = TempDir::new().unwrap();
     for version in 5..=7 {
         std::fs::write(nothing.path().join(format!("libamdhip64.so.{version}")), "none\n").unwrap();

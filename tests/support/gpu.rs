@@ -76,7 +76,7 @@ impl StandIn {
         self
     }
 
-    /// The card is AMD's: the libraries of HIP lie in `folder`, the compiler too if there is one.
+    /// The card is AMD's: `folder` gets the libraries of HIP.
     pub fn on_hip(mut self, folder: &Path, compiler: Option<&Path>) -> Self {
         let link = |to: &Path, name: &str| std::os::unix::fs::symlink(to, folder.join(name)).unwrap();
         link(&fake_cuda::library(self.driver), "libamdhip64.so.6");

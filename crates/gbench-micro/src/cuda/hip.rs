@@ -1,5 +1,5 @@
-//! AMD's cards: the HIP runtime in place of NVIDIA's driver, whose functions have the same parameters by other names, and hiprtc in
-//! place of NVRTC. Both are loaded at run time.
+//! AMD's cards: the HIP runtime replaces NVIDIA's driver, and hiprtc NVRTC. Their functions have other names and the same
+//! parameters. Both are loaded at run time.
 //!
 //! Names, parameters and numbers are those of `hip_runtime_api.h` of HIP 5.2 and 6; the numbers asked for here are the same in
 //! both. No card has ever run this.
@@ -23,7 +23,7 @@ type Code = c_uint;
 
 static USED: AtomicBool = AtomicBool::new(false);
 
-/// From now on this process means the HIP runtime where it says CUDA.
+/// From now on this process uses the HIP runtime in place of CUDA.
 pub(super) fn switch_to() {
     USED.store(true, Ordering::Relaxed);
 }
@@ -88,7 +88,7 @@ pub(super) fn compilers() -> Result<Vec<PathBuf>, CudaError> {
     Ok(found)
 }
 
-/// What the runtime says of its codes. `None`: another library.
+/// The runtime's functions for the name and the text of a code. `None`: another library.
 pub(super) struct Said(Option<[unsafe extern "C" fn(Code) -> *const c_char; 2]>);
 
 impl Said {
@@ -111,7 +111,7 @@ impl Said {
 
 /// The architecture of a device: `gfx942`, also with features, `gfx90a:sramecc+:xnack-`. `None`: the runtime does not tell.
 ///
-/// It stands in a struct whose layout differs between versions, so that it is looked for.
+/// The struct that contains it has different layouts in different versions, so the text is searched for.
 pub(super) fn arch(device: c_int) -> Option<String> {
     /// More than any version writes.
     const ROOM: usize = 8192;

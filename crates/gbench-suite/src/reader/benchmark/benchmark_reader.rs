@@ -73,7 +73,7 @@ impl FileContext<'_> {
         if let Some((Action::Cuda(_), item)) = &action
             && is_hip(item)
         {
-            // Machines are asked for NVIDIA's cards. A process that finds none of AMD's says so.
+            // Requirements count NVIDIA's cards. The process itself looks for AMD's.
             it.requires.gpus = 0;
         }
         self.surround(&mut it, &mut table);
