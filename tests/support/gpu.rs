@@ -119,7 +119,9 @@ impl StandIn {
             command.env_remove(name);
         }
         let nvml = if self.counts_energy { self.nvml.clone() } else { format!("{} energy=!3", self.nvml) };
-        command.env("GBENCH_NVML_LIBRARY", fake_nvml::library("")).env("FAKE_NVML", nvml);
+        // A machine with a card of AMD's has no management library of NVIDIA's.
+        let library = if self.libraries.is_some() { "/none".into() } else { fake_nvml::library("") };
+        command.env("GBENCH_NVML_LIBRARY", library).env("FAKE_NVML", nvml);
         command.env("CUDA_HOME", &self.cuda_home);
         command.env("FAKE_CUDA", &self.settings).env("FAKE_CUDA_TWINS", &self.twins);
         match &self.file {
