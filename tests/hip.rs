@@ -135,7 +135,11 @@ fn b35_errors_of_hip_have_its_names_and_what_it_lacks_is_refused() {
         let cause = cause(settings, "");
         assert!(cause.contains(words), "{settings}: {cause}");
     }
-    for (keys, what) in [("cluster = 1", "`cluster`"), ("cooperative = true", "`cooperative`")] {
+    for (keys, what) in [
+        ("cluster = 1", "`cluster`"),
+        ("cooperative = true", "`cooperative`"),
+        ("sustained = 1", "`sustained`"),
+    ] {
         let cause = cause("", keys);
         let words = format!("{what} is for NVIDIA's cards, and this source is for AMD's");
         assert!(cause.contains(&words), "{cause}");
