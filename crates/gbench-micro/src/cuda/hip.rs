@@ -116,11 +116,10 @@ pub(super) fn arch(device: c_int) -> Option<String> {
     /// More than any version writes.
     const ROOM: usize = 8192;
     let library = library().ok()?;
-    // SAFETY: the type is that of `hip_runtime_api.h` for these names; the second fills in an older struct from version 6 on.
-    let function =
-        ["hipGetDevicePropertiesR0600", "hipGetDeviceProperties"].into_iter().find_map(|name| {
-            unsafe { library.get::<unsafe extern "C" fn(*mut u64, c_int) -> Code>(name.as_bytes()) }.ok()
-        })?;
+    type Fill = unsafe extern "C" fn(*mut u64, c_int) -> Code;
+    // SAFETY: the type is that of `hip_runtime_api.h` for these names; from version 6 on the second fills in an older struct.
+    let find = |name: &str| unsafe { library.get::<Fill>(name.as_bytes()) }.ok();
+    let function = find("hipGetDevicePropertiesR0600").or_else(|| find("hipGetDeviceProperties"))?;
     let mut words = vec![0_u64; ROOM / size_of::<u64>()];
     // SAFETY: room for the struct, aligned as it must be.
     if unsafe { function(words.as_mut_ptr(), device) } != 0 {
