@@ -29,7 +29,7 @@ const WITHOUT_IO: [&str; 8] = [
 const IO: [&str; 4] = ["fs", "net", "env", "process"];
 
 /// The files that may hold `unsafe`: process control, the driver's library, the matrix product's pointers.
-const UNSAFE: [&str; 9] = [
+const UNSAFE: [&str; 10] = [
     "gbench-host/supervise/",
     "gbench-host/machine/nvml/library.rs",
     "gbench-micro/gemm.rs",
@@ -38,6 +38,7 @@ const UNSAFE: [&str; 9] = [
     "gbench-micro/cuda/buffers.rs",
     "gbench-micro/cuda/modules.rs",
     "gbench-micro/cuda/compiler.rs",
+    "gbench-micro/cuda/hip.rs",
     "gbench-micro/cuda/cublas.rs",
 ];
 

@@ -81,6 +81,7 @@ mod guard;
 mod harness_table;
 mod harnesses;
 mod hints;
+mod hip;
 mod history_git;
 mod history_github;
 mod identity;

@@ -1,5 +1,7 @@
 //! A stand-in for NVIDIA's driver library: the functions that gbench-ci asks for, without a GPU.
 //!
+//! It has the functions of AMD's HIP runtime as well, for a link to it by that library's name.
+//!
 //! Built by the tests with plain `rustc --crate-type cdylib` under the name `libcuda.so.1`, and loaded as the real one is. It takes
 //! real cubins, of which it reads the kernels; a launch runs the kernel's twin on the CPU (`twins.rs`). What it answers otherwise is
 //! that of one healthy GPU, and the variables change it:
@@ -19,6 +21,7 @@
 //! | `newer=209`, `newer=loads` | 200 | what such a cubin is refused with, or that it is loaded after all |
 //! | `exclusive=FOLDER` | | the devices are in exclusive mode: of the processes that name this folder, one at a time has a context on a device, and the others get 46 |
 //! | `name uuid pci sm total sms l2 memory_clock_mhz bus_bits shared_optin` | 80 GB card of 9.0 | the device, each also for one: `sm.1=80`. `_` in a name stands for a blank; sizes take K, M, G, T |
+//! | `gfx=gfx942` | `gfx90a` | the card is AMD's, for programs that call HIP's functions; code objects of others are refused with 209 |
 //! | `attribute.N=VALUE` | | one of `CUdevice_attribute` |
 //! | `clock=virtual` | `real` | time is computed (`clock.rs`), else that of the machine |
 //! | `kernel.NAME=MS kernel.PREFIX*=MS kernel=MS` | 0.020 | how long kernels last |
@@ -45,6 +48,7 @@
 #![allow(non_snake_case)]
 
 mod clock;
+mod code_object;
 mod codes;
 mod device;
 mod driver;

@@ -251,6 +251,11 @@ impl Driver {
         self.settings.number("driver", usual) as u32
     }
 
+    /// Of a card of AMD's.
+    pub fn arch(&self) -> String {
+        self.settings.text("gfx").unwrap_or("gfx90a").to_owned()
+    }
+
     fn count(&mut self, name: &'static str) -> u64 {
         self.counted += u64::from(!ALWAYS.contains(&name));
         let calls = self.calls.entry(name).or_insert(0);

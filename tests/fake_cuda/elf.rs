@@ -7,6 +7,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::code_object;
+
 #[derive(Clone, Copy, Debug)]
 pub struct Parameter {
     pub offset: usize,
@@ -26,8 +28,10 @@ pub struct Kernel {
 
 #[derive(Debug)]
 pub struct Cubin {
-    /// 90 for sm_90.
+    /// 90 for sm_90; 0 for a card of AMD's.
     pub sm: u32,
+    /// Of AMD's: `gfx90a`.
+    pub gfx: Option<String>,
     pub kernels: BTreeMap<String, Kernel>,
     /// All names of the symbol table, by which a library of twins is chosen.
     pub symbols: BTreeSet<String>,
@@ -61,8 +65,14 @@ pub unsafe fn length(image: *const u8) -> Option<usize> {
 /// None: damaged, or for another kind of machine.
 pub fn read(bytes: &[u8]) -> Option<Cubin> {
     const CUDA: u64 = 190;
-    if bytes.get(..4)? != b"\x7fELF" || number(bytes, 0x12, 2)? != CUDA {
+    const AMD: u64 = 224;
+    if bytes.get(..4)? != b"\x7fELF" {
         return None;
+    }
+    match number(bytes, 0x12, 2)? {
+        CUDA => {}
+        AMD => return read_amd(bytes),
+        _ => return None,
     }
     let (version, flags) = (*bytes.get(8)?, number(bytes, 0x30, 4)? as u32);
     let sm = if version >= 8 { flags >> 8 & 0xff } else { flags & 0xff };
@@ -96,7 +106,18 @@ pub fn read(bytes: &[u8]) -> Option<Cubin> {
         symbols.iter().filter(|it| it.variable > 0).map(|it| (it.name.clone(), it.variable)).collect();
     let toolkit = toolkit(&sections).unwrap_or(0);
     let symbols = symbols.into_iter().map(|symbol| symbol.name).collect();
-    Some(Cubin { sm, kernels, symbols, variables, constants, toolkit })
+    Some(Cubin { sm, gfx: None, kernels, symbols, variables, constants, toolkit })
+}
+
+fn read_amd(bytes: &[u8]) -> Option<Cubin> {
+    let sections = sections(bytes)?;
+    let find = |name: &str| sections.iter().find(|section| section.name == name);
+    let symbols = symbols(find(".symtab")?, find(".strtab")?)?;
+    let (kernels, gfx) = code_object::read(find(".note")?.bytes)?;
+    let variables =
+        symbols.iter().filter(|it| it.variable > 0).map(|it| (it.name.clone(), it.variable)).collect();
+    let symbols = symbols.into_iter().map(|symbol| symbol.name).collect();
+    Some(Cubin { sm: 0, gfx: Some(gfx), kernels, symbols, variables, constants: 0, toolkit: 0 })
 }
 
 /// Newer toolkits leave a note (`Cuda compilation tools, release 13.5, V13.5.37`), older ones an attribute of each kernel (124).

@@ -54,6 +54,10 @@ impl Driver {
         if cubin.toolkit > self.version() / 1000 && self.settings.text("newer") != Some("loads") {
             return Err(self.settings.number("newer", f64::from(INVALID_IMAGE)) as u32);
         }
+        if let Some(gfx) = &cubin.gfx {
+            let runs_here = self.arch().split(':').next() == Some(gfx.as_str());
+            return if runs_here { Ok(self.keep(cubin, device)) } else { Err(NO_BINARY_FOR_GPU) };
+        }
         // Code of one architecture runs on the later ones of the same major version.
         let here = device::sm(&self.settings, self.devices[device]);
         if cubin.sm / 10 != here / 10 || cubin.sm > here {

@@ -29,7 +29,7 @@ pub fn compiled(text: &str, version: u32, card: u32) -> Result<Cubin, u32> {
         text.split(".entry").skip(1).map(|rest| kernel(rest).ok_or(INVALID_PTX)).collect::<Result<_, _>>()?;
     let variables: BTreeMap<String, usize> = text.lines().filter_map(variable).collect();
     let symbols = kernels.keys().chain(variables.keys()).cloned().collect();
-    Ok(Cubin { sm: card, kernels, symbols, variables, constants: 0, toolkit: 0 })
+    Ok(Cubin { sm: card, gfx: None, kernels, symbols, variables, constants: 0, toolkit: 0 })
 }
 
 /// `.const .align 4 .b8 name[16];`

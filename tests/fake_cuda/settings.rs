@@ -81,6 +81,7 @@ const GENERAL: &[&str] = &[
     "jit",
     "exclusive",
     "load",
+    "gfx",
 ];
 
 impl Settings {

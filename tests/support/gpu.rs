@@ -15,6 +15,8 @@ use crate::{fake_cuda, fake_nvml};
 pub struct StandIn {
     cuda_home: PathBuf,
     driver: &'static str,
+    /// In place of the driver's folder.
+    libraries: Option<PathBuf>,
     twins: String,
     settings: String,
     file: Option<PathBuf>,
@@ -29,6 +31,7 @@ impl StandIn {
         Some(Self {
             cuda_home,
             driver: "",
+            libraries: None,
             twins: suite_twins()?.to_owned(),
             settings: "clock=virtual".into(),
             file: None,
@@ -73,11 +76,25 @@ impl StandIn {
         self
     }
 
+    /// The card is AMD's: `folder` gets the libraries of HIP.
+    pub fn on_hip(mut self, folder: &Path, compiler: Option<&Path>) -> Self {
+        let link = |to: &Path, name: &str| std::os::unix::fs::symlink(to, folder.join(name)).unwrap();
+        link(&fake_cuda::library(self.driver), "libamdhip64.so.6");
+        if let Some(compiler) = compiler {
+            link(compiler, "libhiprtc.so.6");
+        }
+        self.libraries = Some(folder.to_owned());
+        self
+    }
+
     /// The gate in a folder, on this machine.
     pub fn command(&self, folder: &Path, line: &str) -> Command {
         let mut command = command(folder, line);
         self.equip(&mut command);
-        command.env("LD_LIBRARY_PATH", fake_cuda::library(self.driver).parent().unwrap());
+        match &self.libraries {
+            Some(folder) => command.env("LD_LIBRARY_PATH", folder),
+            None => command.env("LD_LIBRARY_PATH", fake_cuda::library(self.driver).parent().unwrap()),
+        };
         command
     }
 
@@ -97,11 +114,14 @@ impl StandIn {
             "CUDA_PATH",
             "GBENCH_CUBINS",
             "GBENCH_NVRTC",
+            "ROCM_PATH",
         ] {
             command.env_remove(name);
         }
         let nvml = if self.counts_energy { self.nvml.clone() } else { format!("{} energy=!3", self.nvml) };
-        command.env("GBENCH_NVML_LIBRARY", fake_nvml::library("")).env("FAKE_NVML", nvml);
+        // A machine with a card of AMD's has no management library of NVIDIA's.
+        let library = if self.libraries.is_some() { "/none".into() } else { fake_nvml::library("") };
+        command.env("GBENCH_NVML_LIBRARY", library).env("FAKE_NVML", nvml);
         command.env("CUDA_HOME", &self.cuda_home);
         command.env("FAKE_CUDA", &self.settings).env("FAKE_CUDA_TWINS", &self.twins);
         match &self.file {

@@ -103,6 +103,16 @@ pub fn nvrtc(version: &str) -> Option<PathBuf> {
     Some(package)
 }
 
+/// AMD's compiler of kernels at run time, as Debian and ROCm install it: HIP 5.2 has it in the runtime. It needs no card.
+pub fn hiprtc() -> Option<PathBuf> {
+    let places = ["/usr/lib/x86_64-linux-gnu/libamdhip64.so.5", "/opt/rocm/lib/libhiprtc.so"];
+    let found = places.iter().map(PathBuf::from).find(|path| path.exists());
+    if found.is_none() {
+        goes_without("hiprtc is not installed (Debian's package libamdhip64-5, or ROCm)");
+    }
+    found
+}
+
 /// NVIDIA's own reader of device code: `cuobjdump -res-usage FILE` tells registers, stack and shared memory.
 pub fn cuobjdump() -> Option<PathBuf> {
     let program = cuda()?.join("bin/cuobjdump");

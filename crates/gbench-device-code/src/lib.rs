@@ -5,7 +5,8 @@
 //! It reads bytes and runs no tool. [`spills`] reads register spills, which only the assembler's log contains.
 //! [`difference`] compares two sides. [`images`] takes apart what a driver loads as it is: cubins, fatbins and PTX.
 //!
-//! Tested with cubins of CUDA 11.8, 12.9, 13.4 and 13.5, for sm_50 to sm_121.
+//! Tested with cubins of CUDA 11.8, 12.9, 13.4 and 13.5, for sm_50 to sm_121. [`read`] and [`parameter_sizes`] also take a code
+//! object of AMD's compilers, whose hash covers all of its code.
 //!
 //! # The hash of a kernel
 //!
@@ -36,6 +37,7 @@
 // User input never causes a panic. Where a panic is impossible, `#[expect]` gives the proof.
 #![warn(clippy::unwrap_used, clippy::expect_used)]
 
+mod amdgpu;
 mod attributes;
 mod code;
 mod code_difference;
@@ -48,6 +50,7 @@ mod fatbin;
 mod identity;
 mod image;
 mod log;
+mod msgpack;
 mod parameters;
 mod ptx;
 mod read;

@@ -2,19 +2,23 @@
 
 use std::collections::BTreeMap;
 
+use super::amdgpu::{self, MACHINE_AMDGPU};
 use super::attributes::{Attribute, PARAMETER, attributes};
 use super::elf::{Elf, u16_at, u32_at};
 use super::error::CodeError;
 use super::ptx;
 
-/// The sizes in bytes of the parameters of a kernel of a cubin or of PTX, in order.
+/// The sizes in bytes of the parameters of a kernel of a cubin, of PTX or of a code object, in order.
 ///
-/// Errors: it is neither, or has no such kernel.
+/// Errors: it is none of these, or has no such kernel.
 pub fn parameter_sizes(code: &[u8], kernel: &str) -> Result<Vec<usize>, CodeError> {
     if ptx::is(code) {
         return ptx::parameters(code).remove(kernel).ok_or(CodeError::NoKernel);
     }
     let elf = Elf::read(code)?;
+    if elf.machine == MACHINE_AMDGPU {
+        return amdgpu::parameter_sizes(&elf, kernel);
+    }
     if elf.sections_named(&format!(".text.{kernel}")).next().is_none() {
         return Err(CodeError::NoKernel);
     }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::amdgpu::{self, MACHINE_AMDGPU};
 use super::code::{ArchCode, ArchKernel};
 use super::cubin::{self, Cubin};
 use super::elf::{Elf, MACHINE_CUDA};
@@ -37,6 +38,9 @@ pub fn read(bytes: &[u8]) -> Result<Vec<ArchCode>, CodeError> {
     if elf.machine == MACHINE_CUDA {
         all.take(cubin::read(bytes)?);
         return all.done(&FatbinContents::default());
+    }
+    if elf.machine == MACHINE_AMDGPU {
+        return amdgpu::read(&elf).map(|code| vec![code]);
     }
     let mut found = FatbinContents::default();
     for section in elf.sections_named(FATBINS) {

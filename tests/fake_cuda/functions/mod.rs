@@ -8,6 +8,7 @@ mod contexts;
 mod devices;
 mod events;
 mod graphs;
+mod hip;
 mod library;
 mod memory;
 mod modules;

@@ -14,6 +14,9 @@ const ILLEGAL_ADDRESS: [u32; 4] = [700, 716, 717, 719];
 
 const NO_DEVICE: &str = "start the container with its GPUs (`docker run --gpus all`), and let CUDA_VISIBLE_DEVICES name a GPU or unset it";
 
+const NO_HIP_DEVICE: &str = "start the container with its GPUs (`--device=/dev/kfd --device=/dev/dri`), be in the groups `video` and `render`, and let \
+                             HIP_VISIBLE_DEVICES name a GPU or unset it";
+
 /// `None` for an error that already names its remedy.
 pub fn next(error: &CudaError) -> Option<String> {
     let is_of_compiler = match error {
@@ -38,6 +41,15 @@ fn advice(error: &CudaError) -> Option<String> {
         }
         CudaError::OldDriver { .. } => "install a newer driver".into(),
         CudaError::NoDevice => NO_DEVICE.into(),
+        CudaError::NoHip => {
+            "install ROCm's HIP runtime (`hip-runtime-amd`, on Debian `libamdhip64-5`), or name ROCm's folder by ROCM_PATH".into()
+        }
+        CudaError::OldHip { .. } => "install ROCm 5 or newer".into(),
+        CudaError::NoHipDevice => NO_HIP_DEVICE.into(),
+        CudaError::NoHiprtc { .. } => {
+            "install hiprtc of the runtime's version (`hip-runtime-amd` has both), or name ROCm's folder by ROCM_PATH".into()
+        }
+        CudaError::NotOnHip { what } => format!("remove {what}"),
         CudaError::NoCompiler { driver, .. } => format!(
             "install the Python package {} or a CUDA toolkit, or name the library by GBENCH_NVRTC",
             package("cuda-nvrtc", *driver)
@@ -125,7 +137,23 @@ fn newer_than_driver(library: &str, cuda_version: u32, arch: Option<&str>) -> St
     format!("needs {driver}, or install {}", toolkits::package(stem, Some(of_driver)))
 }
 
+fn after_call_of_hip(code: u32) -> Option<&'static str> {
+    Some(match code {
+        100 | 101 => NO_HIP_DEVICE,
+        code if REFUSED_CODE.contains(&code) => {
+            "this code is not for this GPU and its runtime: remove the folder that GBENCH_CUBINS names, and compile it here"
+        }
+        code if ILLEGAL_ADDRESS.contains(&code) => {
+            "a kernel reached beyond its buffers: check each `length` and the grid"
+        }
+        _ => return None,
+    })
+}
+
 fn after_call(function: &str, code: u32) -> Option<&'static str> {
+    if function.starts_with("hip") {
+        return after_call_of_hip(code);
+    }
     Some(match code {
         34 => "remove the toolkit's folder `stubs` from LD_LIBRARY_PATH: no driver is there",
         UNAVAILABLE => {

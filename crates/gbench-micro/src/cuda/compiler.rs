@@ -15,7 +15,7 @@ use libloading::Library;
 
 use super::error::CudaError;
 use super::machine_code::{Compiled, CompilerNotes, Kept, KernelSource};
-use super::{api, device, libraries, toolkits};
+use super::{api, device, hip, libraries, toolkits};
 use crate::spec::{Doing, MicroError};
 use gbench_model::{CUBIN_FOLDER, NVRTC_LIBRARY};
 
@@ -33,7 +33,9 @@ pub(super) fn compile(source: &KernelSource, arch: &str, cuda_version: u32) -> R
     if let Some(found) = kept.as_ref().and_then(Kept::read).filter(fits) {
         return Ok(found);
     }
-    let compiled = Nvrtc::load(Some(cuda_version), Some(arch))?.compile(source, arch)?;
+    let compiler =
+        if hip::is_used() { Nvrtc::of_hip()? } else { Nvrtc::load(Some(cuda_version), Some(arch))? };
+    let compiled = compiler.compile(source, arch)?;
     if let Some(kept) = kept {
         // A full folder only costs the next process time.
         let _ = kept.write(&compiled);
@@ -88,6 +90,8 @@ type Code = c_int;
 
 /// The loaded compiler. Pointers to its functions are valid as long as the library, which stays open.
 struct Nvrtc {
+    /// It is AMD's, whose functions do the same.
+    is_hip: bool,
     version: (u32, u32),
     /// Folders of CUDA's headers.
     headers: Vec<PathBuf>,
@@ -160,6 +164,15 @@ impl Nvrtc {
         }))
     }
 
+    /// AMD's compiler, which knows the cards of its runtime. Errors: it is not here.
+    fn of_hip() -> Result<Self> {
+        let candidates = hip::compilers()?;
+        // SAFETY: as in [`Nvrtc::load`].
+        let open = |path: &PathBuf| Self::of(unsafe { Library::new(path) }.ok()?, path);
+        let looked = || candidates.iter().map(|path| path.display().to_string()).collect();
+        candidates.iter().find_map(open).ok_or_else(|| CudaError::NoHiprtc { looked: looked() })
+    }
+
     /// The architecture that it compiles for a card; `None`: none that the card runs.
     fn target(&self, arch: &str) -> Option<String> {
         toolkits::target(arch, self.version, &self.archs)
@@ -167,11 +180,14 @@ impl Nvrtc {
 
     /// `None` for a library that lacks a function: NVRTC before 11.2 provides no machine code.
     fn of(library: Library, path: &Path) -> Option<Self> {
-        // SAFETY: the types are those of `nvrtc.h` for these names.
+        let is_hip = hip::is_used();
+        let prefix = if is_hip { "hiprtc" } else { "nvrtc" };
+        let name = |function: &str| format!("{prefix}{function}");
+        let code = if is_hip { "GetCode" } else { "GetCUBIN" };
+        // SAFETY: the types are those of `nvrtc.h` and `hiprtc.h` for these names.
         unsafe {
-            let version = library
-                .get::<unsafe extern "C" fn(*mut c_int, *mut c_int) -> Code>(b"nvrtcVersion\0")
-                .ok()?;
+            let version =
+                library.get::<unsafe extern "C" fn(*mut c_int, *mut c_int) -> Code>(name("Version")).ok()?;
             let (mut major, mut minor) = (0, 0);
             if version(&mut major, &mut minor) != 0 {
                 return None;
@@ -180,17 +196,18 @@ impl Nvrtc {
             let place = libraries::file_of(*version as *const () as usize);
             let places: Vec<&Path> = [Some(path), place.as_deref()].into_iter().flatten().collect();
             Some(Self {
+                is_hip,
                 version: (major.unsigned_abs(), minor.unsigned_abs()),
-                headers: libraries::headers(&places, major.unsigned_abs()),
-                create: *library.get(b"nvrtcCreateProgram\0").ok()?,
-                destroy: *library.get(b"nvrtcDestroyProgram\0").ok()?,
-                compile: *library.get(b"nvrtcCompileProgram\0").ok()?,
-                add_name: *library.get(b"nvrtcAddNameExpression\0").ok()?,
-                lowered_name: *library.get(b"nvrtcGetLoweredName\0").ok()?,
-                log_size: *library.get(b"nvrtcGetProgramLogSize\0").ok()?,
-                log: *library.get(b"nvrtcGetProgramLog\0").ok()?,
-                code_size: *library.get(b"nvrtcGetCUBINSize\0").ok()?,
-                code: *library.get(b"nvrtcGetCUBIN\0").ok()?,
+                headers: if is_hip { Vec::new() } else { libraries::headers(&places, major.unsigned_abs()) },
+                create: *library.get(name("CreateProgram")).ok()?,
+                destroy: *library.get(name("DestroyProgram")).ok()?,
+                compile: *library.get(name("CompileProgram")).ok()?,
+                add_name: *library.get(name("AddNameExpression")).ok()?,
+                lowered_name: *library.get(name("GetLoweredName")).ok()?,
+                log_size: *library.get(name("GetProgramLogSize")).ok()?,
+                log: *library.get(name("GetProgramLog")).ok()?,
+                code_size: *library.get(name(&format!("{code}Size"))).ok()?,
+                code: *library.get(name(code)).ok()?,
                 archs: archs(&library),
                 _library: library,
             })
@@ -198,7 +215,8 @@ impl Nvrtc {
     }
 
     fn name(&self) -> String {
-        format!("NVRTC {}.{}", self.version.0, self.version.1)
+        let name = if self.is_hip { "hiprtc" } else { "NVRTC" };
+        format!("{name} {}.{}", self.version.0, self.version.1)
     }
 
     fn compile(&self, source: &KernelSource, arch: &str) -> Result<Compiled> {
@@ -222,10 +240,15 @@ impl Nvrtc {
             // SAFETY: the program lives, and the text ends in NUL. A name that is wrong is an error of the compilation.
             unsafe { (self.add_name)(program.handle, entry.as_ptr()) };
         }
-        let mut options = vec![format!("--gpu-architecture={arch}"), "--ptxas-options=-v".into()];
+        let mut options = if self.is_hip {
+            vec![format!("--offload-arch={arch}")]
+        } else {
+            vec![format!("--gpu-architecture={arch}"), "--ptxas-options=-v".into()]
+        };
         options.extend(source.options.iter().cloned());
         let folders = source.include.iter().chain(&self.headers);
-        options.extend(folders.map(|folder| format!("--include-path={}", folder.display())));
+        let include = if self.is_hip { "-I" } else { "--include-path=" };
+        options.extend(folders.map(|folder| format!("{include}{}", folder.display())));
         let options: Vec<CString> = options.iter().filter_map(|option| c_text(option)).collect();
         let pointers: Vec<*const c_char> = options.iter().map(|option| option.as_ptr()).collect();
         // SAFETY: the program lives, and so many texts that end in NUL.
@@ -264,7 +287,7 @@ fn telling(log: &str) -> Option<String> {
         log.lines().map(str::trim_end).filter(|line| !line.trim().is_empty()).collect();
     lines.drain(..lines.iter().position(|line| line.contains("error")).unwrap_or(0));
     let first = lines.first_mut()?;
-    if let Some((folder, _)) = first.split_once('(').and_then(|(place, _)| place.rsplit_once('/')) {
+    if let Some((folder, _)) = first.split_once(['(', ':']).and_then(|(place, _)| place.rsplit_once('/')) {
         *first = &first[folder.len() + 1..];
     }
     Some(lines.join("\n"))

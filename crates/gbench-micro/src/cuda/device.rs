@@ -12,14 +12,17 @@ use cudarc::driver::sys::{CUcontext, CUdevice, CUevent, CUgraph, CUgraphExec, CU
 
 use super::api::{Api, api, check};
 use super::error::CudaError;
+use super::hip;
 
 type Result<T> = std::result::Result<T, CudaError>;
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Facts {
     pub name: String,
-    /// Major and minor.
+    /// Major and minor; zeros on AMD's cards.
     pub capability: (u32, u32),
+    /// Of AMD's cards, if known: `gfx942`, also with features.
+    pub gfx: Option<String>,
     /// Streaming multiprocessors.
     pub multiprocessors: u32,
     pub l2_bytes: usize,
@@ -27,7 +30,7 @@ pub(super) struct Facts {
     pub sm_clock: f64,
     /// The maximum, in bytes per second between memory and chip; 0 if unknown.
     pub memory_bandwidth: f64,
-    /// The driver's version: 12040 is 12.4.
+    /// The driver's version: 12040 is 12.4. Of HIP: 50_221_153 is 5.2.
     pub cuda_version: u32,
     /// It shares the host's memory.
     pub integrated: bool,
@@ -42,7 +45,10 @@ pub(super) struct Facts {
 impl Facts {
     /// In the compilers' form.
     pub(super) fn arch(&self) -> String {
-        format!("sm_{}{}", self.capability.0, self.capability.1)
+        match &self.gfx {
+            Some(gfx) => gfx.clone(),
+            None => format!("sm_{}{}", self.capability.0, self.capability.1),
+        }
     }
 
     /// Also with the features of this card only: from 9.0 on such code does not run on later cards, and need not.
@@ -63,6 +69,14 @@ mod attribute {
     pub(super) const CAPABILITY_MINOR: i32 = 76;
     pub(super) const MAX_SHARED_OPTIN: i32 = 97;
     pub(super) const MAX_PERSISTING_L2: i32 = 108;
+}
+
+/// Those of `hipDeviceAttribute_t`, from version 5 on.
+mod hip_attribute {
+    pub(super) const INTEGRATED: i32 = 16;
+    pub(super) const L2_CACHE_SIZE: i32 = 19;
+    pub(super) const MULTIPROCESSOR_COUNT: i32 = 63;
+    pub(super) const MAX_SHARED: i32 = 74;
 }
 
 /// The first GPU visible to CUDA, its primary context and one stream.
@@ -96,6 +110,9 @@ impl CudaDevice {
             check("cuInit", (api.cuInit)(0))?;
             let mut count: c_int = 0;
             check("cuDeviceGetCount", (api.cuDeviceGetCount)(&mut count))?;
+            if count < 1 && hip::is_used() {
+                return Err(CudaError::NoHipDevice);
+            }
             if count < 1 {
                 return Err(CudaError::NoDevice);
             }
@@ -246,6 +263,23 @@ unsafe fn facts(api: &Api, device: CUdevice) -> Result<Facts> {
     let code = unsafe { (api.cuDeviceGetName)(name.as_mut_ptr().cast(), name.len() as c_int, device) };
     check("cuDeviceGetName", code)?;
     let name = String::from_utf8_lossy(name.split(|byte| *byte == 0).next().unwrap_or_default()).into_owned();
+    if hip::is_used() {
+        return Ok(Facts {
+            name,
+            capability: (0, 0),
+            gfx: Some(hip::arch(device).ok_or(CudaError::OldHip { missing: vec!["gcnArchName"] })?),
+            multiprocessors: number(hip_attribute::MULTIPROCESSOR_COUNT)? as u32,
+            l2_bytes: number(hip_attribute::L2_CACHE_SIZE)? as usize,
+            // The peaks of AMD's cards do not follow from their clocks as NVIDIA's do.
+            sm_clock: 0.0,
+            memory_bandwidth: 0.0,
+            cuda_version: cuda_version(api)?,
+            integrated: number(hip_attribute::INTEGRATED).unwrap_or(0.0) > 0.0,
+            uuid: None,
+            persisting_l2: false,
+            shared_bytes: number(hip_attribute::MAX_SHARED).unwrap_or(0.0) as u32,
+        });
+    }
     // Newer drivers report 0 for the two clocks.
     let clock = number(attribute::CLOCK_RATE).unwrap_or(0.0) * 1e3;
     let memory_clock = number(attribute::MEMORY_CLOCK_RATE).unwrap_or(0.0) * 1e3;
@@ -257,6 +291,7 @@ unsafe fn facts(api: &Api, device: CUdevice) -> Result<Facts> {
             number(attribute::CAPABILITY_MAJOR)? as u32,
             number(attribute::CAPABILITY_MINOR)? as u32,
         ),
+        gfx: None,
         multiprocessors: number(attribute::MULTIPROCESSOR_COUNT)? as u32,
         l2_bytes: number(attribute::L2_CACHE_SIZE)? as usize,
         sm_clock: clock,

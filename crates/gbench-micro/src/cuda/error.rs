@@ -20,6 +20,17 @@ pub enum CudaError {
     OldDriver { missing: Vec<&'static str> },
     #[error("no GPU is here that CUDA can use")]
     NoDevice,
+    #[error("no HIP runtime: libamdhip64.so is not here")]
+    NoHip,
+    #[error("the HIP runtime is too old: it lacks {}", missing.join(", "))]
+    OldHip { missing: Vec<&'static str> },
+    #[error("no GPU is here that HIP can use")]
+    NoHipDevice,
+    #[error("no compiler for HIP kernels: hiprtc is not here; looked in {}", list(looked, 8))]
+    NoHiprtc { looked: Vec<String> },
+    /// A key of the suite file.
+    #[error("{what} is for NVIDIA's cards, and this source is for AMD's")]
+    NotOnHip { what: &'static str },
     #[error("{function}: {name} ({code}): {text}{}", hint(*code))]
     Call { function: &'static str, code: u32, name: String, text: String },
     #[error("no compiler for kernels: NVRTC (libnvrtc.so) is not here; looked in {}", list(looked, 8))]
@@ -120,6 +131,7 @@ impl CudaError {
             | CudaError::NewImage { .. }
             | CudaError::RefusedImage { .. } => "compile",
             CudaError::Parameters { .. }
+            | CudaError::NotOnHip { .. }
             | CudaError::NoVariable { .. }
             | CudaError::VariableSize { .. }
             | CudaError::UnsetConstants { .. } => "arguments",
@@ -147,7 +159,7 @@ impl CudaError {
     pub(crate) fn is_of_machine(&self) -> bool {
         match self {
             // A driver that does not even start is of no use to any benchmark.
-            CudaError::Call { function: "cuInit", .. } => true,
+            CudaError::Call { function: "cuInit" | "hipInit", .. } => true,
             CudaError::Call { code, .. } => MACHINE.contains(code),
             CudaError::Compile { .. }
             | CudaError::Code { .. }
@@ -159,6 +171,7 @@ impl CudaError {
             | CudaError::NewImage { .. }
             | CudaError::RefusedImage { .. }
             | CudaError::NoKernel { .. }
+            | CudaError::NotOnHip { .. }
             | CudaError::NoRoom { .. }
             | CudaError::SharedMemory { .. }
             | CudaError::TooManyBlocks { .. }
@@ -169,6 +182,10 @@ impl CudaError {
             | CudaError::UnsetConstants { .. }
             | CudaError::Cublas { .. } => false,
             CudaError::NoDriver
+            | CudaError::NoHip
+            | CudaError::OldHip { .. }
+            | CudaError::NoHipDevice
+            | CudaError::NoHiprtc { .. }
             | CudaError::OldDriver { .. }
             | CudaError::NoDevice
             | CudaError::NoCompiler { .. }

@@ -118,6 +118,7 @@ mod tests {
             sm_clock: 1.98e9,
             memory_bandwidth: 3.35e12,
             cuda_version: 12040,
+            gfx: None,
             integrated: false,
             uuid: None,
             shared_bytes: 232_448,

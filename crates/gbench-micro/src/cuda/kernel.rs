@@ -12,6 +12,7 @@ use super::cublas::{Cublas, SquareProduct};
 use super::device::CudaDevice;
 use super::error::CudaError;
 use super::floor::{KernelWork, floor, shown, shown_peaks};
+use super::hip;
 use super::host_buffer::{HostBuffer, POISON};
 use super::image::KernelImage;
 use super::machine_code::{Compiled, KernelSource, variable};
@@ -223,7 +224,8 @@ impl Loaded {
             let reason = "a sustained case loads the card before its samples, which a cold start excludes: leave one of the two out";
             return Err(MicroError::Skip(reason.into()));
         }
-        let mut sampler = Sampler::new(gpu, &Support::load(gpu)?, work.cold)?;
+        let support = (!hip::is_used()).then(|| Support::load(gpu)).transpose()?;
+        let mut sampler = Sampler::new(gpu, support.as_ref(), work.cold)?;
         // Checked before the host creates the inputs, which would run out of memory first.
         let (bytes, free) = (self.bytes(|_| true), gpu.free_memory()?);
         if bytes > free as f64 {
@@ -260,9 +262,9 @@ impl Loaded {
             ("buffer_bytes", json!(bytes)),
             ("buffer_sets", json!(sets.len())),
             // Compared with base's: cold times of a cache whose lines were written are longer.
-            (L2_STATE, json!(if work.cold { "cold, its lines read" } else { "hot" })),
+            (L2_STATE, json!(l2_state(work.cold))),
             ("arch", json!(facts.arch())),
-            ("cuda_driver", json!(facts.cuda_version)),
+            (if hip::is_used() { "hip" } else { "cuda_driver" }, json!(facts.cuda_version)),
         ])?;
         for (note, peak) in PEAK_NOTES.into_iter().zip(shown_peaks(&facts, work.dtype)) {
             if let Some(peak) = peak {
@@ -344,6 +346,13 @@ impl Loaded {
         let counted = buffers(&self.arguments).into_iter().filter(|it| counts(it.access));
         counted.map(|it| it.length as f64 * it.dtype.bits() as f64 / 8.0).sum()
     }
+}
+
+fn l2_state(is_cold: bool) -> &'static str {
+    if !is_cold {
+        return "hot";
+    }
+    if hip::is_used() { "cold, its lines written" } else { "cold, its lines read" }
 }
 
 fn finite(number: f64) -> Option<f64> {

@@ -9,6 +9,7 @@ use serde_json::json;
 use super::energy;
 use super::error::CudaError;
 use super::floor::shown;
+use super::hip;
 use super::sampler::{Sampler, TimedSample};
 use super::throttle::MeasuringAttempt;
 use crate::channel::Channel;
@@ -103,7 +104,7 @@ pub(super) fn measure(
         ("held_back", json!(sampler.holds)),
         ("attempts", json!(attempts)),
         ("throttled_samples", json!(throttled)),
-        ("clock", json!("cuda events")),
+        ("clock", json!(if hip::is_used() { "hip events" } else { "cuda events" })),
     ])?;
     if !throttled.is_empty() || !attempt.reasons.is_empty() {
         channel.send(&Event::Throttled {

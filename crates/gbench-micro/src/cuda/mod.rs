@@ -4,6 +4,7 @@
 //! | file | |
 //! |---|---|
 //! | `api`, `device`, `buffers`, `modules` | the driver's functions, and a GPU behind functions that cannot be misused |
+//! | `hip` | AMD's runtime and compiler in place of NVIDIA's |
 //! | `compiler`, `machine_code` | from a kernel's source to machine code |
 //! | `image` | machine code and PTX of the user's own tools |
 //! | `sampler` | one sample: events around calls, the device blocked meanwhile, and the clock |
@@ -17,7 +18,7 @@
 //! | `toolkits` | which versions of CUDA, drivers, packages and cards belong together |
 //! | `error`, `advice` | what went wrong, and what to do about it |
 //!
-//! `unsafe` is only in `api`, `device`, `buffers`, `modules`, `compiler` and `cublas`.
+//! `unsafe` is only in `api`, `device`, `buffers`, `modules`, `hip`, `compiler` and `cublas`.
 
 mod accuracy;
 mod advice;
@@ -31,6 +32,7 @@ mod energy;
 mod error;
 mod floor;
 mod gpu_facts;
+mod hip;
 mod host_buffer;
 mod image;
 mod kernel;

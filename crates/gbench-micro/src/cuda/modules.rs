@@ -144,8 +144,10 @@ impl Module {
                 "cuModuleGetFunction",
                 (api.cuModuleGetFunction)(&mut handle, self.0.handle, c_name.as_ptr()),
             )?;
-            let set = |attribute, value: u32| {
-                check("cuFuncSetAttribute", (api.cuFuncSetAttribute)(handle, attribute, value as c_int))
+            // HIP's function is for functions of the host; a block there has all shared memory without it.
+            let set = |attribute, value: u32| match api.cuFuncSetAttribute {
+                Some(set) => check("cuFuncSetAttribute", set(handle, attribute, value as c_int)),
+                None => Ok(()),
             };
             // More than 48 KiB, including the kernel's own, must be requested.
             if launch.shared_bytes > 0 {

@@ -51,8 +51,8 @@ pub(super) struct TimedSample {
 
 pub(super) struct Sampler {
     gpu: CudaDevice,
-    hold: Function,
-    stamp: Function,
+    hold: Option<Function>,
+    stamp: Option<Function>,
     stamp_launch: KernelLaunch,
     words: SharedWords,
     /// Before and after a sample, in device memory; the kernel decides which of its blocks writes.
@@ -71,42 +71,53 @@ pub(super) struct Sampler {
 /// Overwrites the cache, and then fills it with lines of another buffer, which are only read: lines that were written would
 /// be written back while the calls are timed.
 struct Flush {
-    fill: Function,
     written: Buffer,
+    /// None on AMD's cards, where a memset writes and nothing reads.
+    kernels: Option<FlushKernels>,
+}
+
+struct FlushKernels {
+    fill: Function,
     sweep: Function,
     read: Buffer,
 }
 
 impl Flush {
-    fn new(gpu: &CudaDevice, support: &Support) -> Result<Self> {
+    fn new(gpu: &CudaDevice, support: Option<&Support>) -> Result<Self> {
         // Twice the cache, so that all previous contents are evicted.
         let buffer = || gpu.allocate(2 * gpu.facts().l2_bytes);
-        let (fill, sweep) = (support.function("gb_fill")?, support.function("gb_sweep")?);
-        let flush = Self { fill, written: buffer()?, sweep, read: buffer()? };
-        gpu.set(&flush.read, 0)?;
-        Ok(flush)
+        let kernels = |support: &Support| {
+            let (fill, sweep) = (support.function("gb_fill")?, support.function("gb_sweep")?);
+            let kernels = FlushKernels { fill, sweep, read: buffer()? };
+            gpu.set(&kernels.read, 0)?;
+            Ok::<_, CudaError>(kernels)
+        };
+        Ok(Self { written: buffer()?, kernels: support.map(kernels).transpose()? })
     }
 
     fn queue(&self, gpu: &CudaDevice) -> Result<()> {
         gpu.reset_persisting_l2();
+        let Some(FlushKernels { fill, sweep, read }) = &self.kernels else {
+            return gpu.set(&self.written, 0);
+        };
         let words = ((self.written.bytes() / size_of::<u32>()) as u64).to_le_bytes();
         let written =
             Parameters::default().buffer(&self.written).value(&words).value(&0x5eed_u32.to_le_bytes());
-        gpu.launch(&self.fill, &FLUSH, &written)?;
-        gpu.launch(&self.sweep, &FLUSH, &Parameters::default().buffer(&self.read).value(&words))
+        gpu.launch(fill, &FLUSH, &written)?;
+        gpu.launch(sweep, &FLUSH, &Parameters::default().buffer(read).value(&words))
     }
 }
 
 impl Sampler {
-    /// `cold`: overwrite the cache before each sample.
-    pub(super) fn new(gpu: &CudaDevice, support: &Support, cold: bool) -> Result<Self> {
+    /// `support`: `None` on AMD's cards, for which there are no such kernels. `cold`: overwrite the cache before each sample.
+    pub(super) fn new(gpu: &CudaDevice, support: Option<&Support>, cold: bool) -> Result<Self> {
         let flush = cold.then(|| Flush::new(gpu, support)).transpose()?;
         // More blocks than multiprocessors, so that one of them runs on the first.
         let blocks = 2 * gpu.facts().multiprocessors.max(1);
         Ok(Self {
             gpu: gpu.clone(),
-            hold: support.function("gb_spin")?,
-            stamp: support.function("gb_stamp")?,
+            hold: support.map(|support| support.function("gb_spin")).transpose()?,
+            stamp: support.map(|support| support.function("gb_stamp")).transpose()?,
             stamp_launch: KernelLaunch { grid: [blocks, 1, 1], ..ONE },
             words: gpu.shared_words(2)?,
             stamps: [
@@ -116,7 +127,7 @@ impl Sampler {
             begin: gpu.event()?,
             end: gpu.event()?,
             flush,
-            holds: true,
+            holds: support.is_some(),
             sustained: None,
             lead: 0,
         })
@@ -153,12 +164,12 @@ impl Sampler {
         if let Some(flush) = &self.flush {
             flush.queue(&self.gpu)?;
         }
-        if self.holds {
+        if let Some(hold) = self.hold.as_ref().filter(|_| self.holds) {
             let parameters = Parameters::default()
                 .shared(&self.words, GO)
                 .value(&HOLD_LIMIT.to_le_bytes())
                 .shared(&self.words, WENT_ON);
-            self.gpu.launch(&self.hold, &ONE, &parameters)?;
+            self.gpu.launch(hold, &ONE, &parameters)?;
         }
         // The device is always unblocked, even after an error.
         let queued = self.queue_lead(call).and_then(|()| self.queue_stamped(calls, call));
@@ -195,7 +206,8 @@ impl Sampler {
     }
 
     fn queue_stamp(&self, stamp: &Buffer) -> Result<()> {
-        self.gpu.launch(&self.stamp, &self.stamp_launch, &Parameters::default().buffer(stamp))
+        let Some(kernel) = &self.stamp else { return Ok(()) };
+        self.gpu.launch(kernel, &self.stamp_launch, &Parameters::default().buffer(stamp))
     }
 
     /// Loads the card for the seconds of a sustained case. From then on it also works before each sample, and is blocked only if

@@ -9,6 +9,7 @@ use super::accuracy::Accuracy;
 use super::device::CudaDevice;
 use super::error::CudaError;
 use super::floor::KernelWork;
+use super::hip;
 use super::host_buffer::HostBuffer;
 use super::image::KernelImage;
 use super::kernel::{Check, Kernel, KernelForm, Loaded, Verified, filled, load};
@@ -26,7 +27,7 @@ use gbench_model::{
 
 pub(crate) const KERNEL: Workload = Workload {
     name: KERNEL_WORKLOAD,
-    description: "A CUDA kernel of a suite",
+    description: "A CUDA or HIP kernel of a suite",
     components: &[Component::Gpu],
     metrics: &METRICS,
     params: &[],
@@ -36,6 +37,10 @@ pub(crate) const KERNEL: Workload = Workload {
 
 fn run(request: &Request, channel: &mut Channel, look: OpenLook) -> Result<(), MicroError> {
     let call = call()?;
+    if hip::is_source(&call.file) {
+        hip::switch_to();
+        hip::check_call(&call)?;
+    }
     let unreadable = |source| MicroError::Source { file: call.file.display().to_string(), source };
     // Without its folder, because the path may end up in the compiled code.
     let file = call.file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();

@@ -8,7 +8,7 @@ use super::action_reader::{
     check_placeholders, read_action, read_build, read_dir, refuse_in_shell, refuse_placeholders,
 };
 use super::container_reader::read_container;
-use super::cuda_reader::read_cuda;
+use super::cuda_reader::{is_hip, read_cuda};
 use super::harness_reader::read_harness;
 use super::metrics_reader;
 use super::requires_reader::read_requires;
@@ -70,6 +70,12 @@ impl FileContext<'_> {
             it.metrics.iter_mut().for_each(|rule| rule.declaration.threshold = None);
         }
         self.describe(&mut it, &mut table);
+        if let Some((Action::Cuda(_), item)) = &action
+            && is_hip(item)
+        {
+            // Requirements count NVIDIA's cards. The process itself looks for AMD's.
+            it.requires.gpus = 0;
+        }
         self.surround(&mut it, &mut table);
         self.time(&mut it, &mut table, action.as_ref().map(|(action, _)| action));
         check_turns(&mut it, &table);

@@ -46,6 +46,13 @@ pub(super) fn read_cuda(it: &mut Benchmark, item: &Item, names: &[String], looks
     it.action = Action::Cuda(Box::new(entry));
 }
 
+/// True if the source is for AMD's cards. Reports nothing: the table is read later.
+pub(super) fn is_hip(item: &Item) -> bool {
+    let DeValue::Table(entries) = item.value else { return false };
+    let file = entries.get("file").map(|file| file.get_ref());
+    matches!(file, Some(DeValue::String(file)) if file.ends_with(".hip"))
+}
+
 fn read_entry(table: &mut Table, sweep: &SweptParams) -> Option<CudaEntry> {
     const NO_CODE: (&str, &str) = (
         "`[benchmark.cuda]` has no `file`",
