@@ -8,7 +8,7 @@ use std::time::{Duration, Instant, SystemTime};
 use super::host::HostReader;
 use super::probe::PatientProbe;
 use super::reading::MachineReading;
-use super::source::{GpuSource, own_cpu};
+use super::source::{ReadingSource, own_cpu};
 use super::window::window;
 use crate::machine::gpu_reading::GpuReading;
 use crate::machine::host::Root;
@@ -31,7 +31,7 @@ pub type Timeline = Box<dyn FnMut(&MonitorRecord) + Send>;
 /// Reads processors, memory and GPUs at an interval, from creation until it is dropped.
 pub struct MachineSampler {
     interval: Duration,
-    source: Option<GpuSource>,
+    source: Option<ReadingSource>,
     kept: Arc<Mutex<Kept>>,
     /// Requests an extra reading of the GPUs. Dropped to end the thread.
     ask: Option<Sender<Sender<Vec<GpuReading>>>>,
@@ -51,18 +51,18 @@ impl MachineSampler {
     /// all.
     pub fn start(interval: Option<Duration>, gpus: &[u32], timeline: Option<Timeline>) -> Self {
         let open = |source| OpenSource::new(source, gpus);
-        Self::of(interval, GpuSource::ALL.into_iter().find_map(open), timeline)
+        Self::of(interval, ReadingSource::ALL.into_iter().find_map(open), timeline)
     }
 
     /// The same, but only if NVIDIA's library knows a GPU, because programs would have to be started for each reading.
     /// Otherwise `None`.
     pub fn of_library(interval: Option<Duration>, gpus: &[u32]) -> Option<Self> {
-        Some(Self::of(interval, Some(OpenSource::new(GpuSource::Nvml, gpus)?), None))
+        Some(Self::of(interval, Some(OpenSource::new(ReadingSource::Nvml, gpus)?), None))
     }
 
     fn of(interval: Option<Duration>, gpu: Option<OpenSource>, timeline: Option<Timeline>) -> Self {
         let source = gpu.as_ref().map(|gpu| gpu.source);
-        let usual = if source == Some(GpuSource::Nvml) { LIBRARY_INTERVAL } else { USUAL_INTERVAL };
+        let usual = if source == Some(ReadingSource::Nvml) { LIBRARY_INTERVAL } else { USUAL_INTERVAL };
         let interval = interval.unwrap_or(usual);
         let interval = source.map_or(interval, |source| interval.max(source.least_interval()));
         let kept = Arc::new(Mutex::new(Kept::default()));
@@ -113,7 +113,7 @@ impl MachineSampler {
 
     /// The GPUs now; empty if the driver does not answer in time. Sources that are programs give their newest reading.
     pub fn gpus_now(&self) -> Vec<GpuReading> {
-        if self.source == Some(GpuSource::Nvml) {
+        if self.source == Some(ReadingSource::Nvml) {
             let (tell, told) = mpsc::channel();
             let asked = self.ask.as_ref().is_some_and(|ask| ask.send(tell).is_ok());
             return told.recv_timeout(MAX_PATIENCE).ok().filter(|_| asked).unwrap_or_default();
@@ -136,7 +136,7 @@ impl Drop for MachineSampler {
 }
 
 struct OpenSource {
-    source: GpuSource,
+    source: ReadingSource,
     probe: PatientProbe<(Vec<GpuReading>, f64)>,
     /// The answer from opening, until it is used.
     first: Option<Vec<GpuReading>>,
@@ -148,7 +148,7 @@ struct OpenSource {
 
 impl OpenSource {
     /// `None`: no GPU answers.
-    fn new(source: GpuSource, gpus: &[u32]) -> Option<Self> {
+    fn new(source: ReadingSource, gpus: &[u32]) -> Option<Self> {
         let gpus = gpus.to_vec();
         let make = move || {
             let mut ask = source.open(gpus);

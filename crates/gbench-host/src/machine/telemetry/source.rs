@@ -18,7 +18,7 @@ const PROGRAM_DEADLINE: Duration = Duration::from_secs(5);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
 #[strum(const_into_str)]
-pub(super) enum GpuSource {
+pub(super) enum ReadingSource {
     #[strum(serialize = "NVML")]
     Nvml,
     #[strum(serialize = "nvidia-smi")]
@@ -32,7 +32,7 @@ pub(super) enum GpuSource {
 /// Asks once. Empty: no GPU could be asked.
 pub(super) type AskGpus = Box<dyn FnMut() -> Vec<GpuReading>>;
 
-impl GpuSource {
+impl ReadingSource {
     /// The best one first.
     pub(super) const ALL: [Self; 4] = [Self::Nvml, Self::NvidiaSmi, Self::AmdSmi, Self::RocmSmi];
 
@@ -60,7 +60,7 @@ impl GpuSource {
 }
 
 /// The output of the source's program; `None`: it is missing, failed or hung.
-fn printed(source: GpuSource, arguments: &[&str]) -> Option<String> {
+fn printed(source: ReadingSource, arguments: &[&str]) -> Option<String> {
     match tools::output(Command::new(source.into_str()).args(arguments), PROGRAM_DEADLINE) {
         Probe::Known(output) if output.status.success() => Some(output.out),
         _ => None,

@@ -3,11 +3,11 @@
 
 use std::path::Path;
 
-use gbench_formats::adapters::{BuildStep, CMakePrograms, Harness, NoPlace, SourceTree};
+use gbench_formats::adapters::{BuildStep, CMakePrograms, NoPlace, SourceTree};
 use gbench_model::text::{count, list};
 
 use super::gpu_source::{GpuLanguage, GpuSource};
-use super::kernel_scripts::{KernelScripts, NoScript};
+use super::kernel_scripts::{KernelScripts, NoScript, traced};
 use super::makefile::MadeProgram;
 use super::{calibrating, makefile, started};
 use crate::discover::findings::{Discovered, Findings, id_word, leaf, literal};
@@ -123,10 +123,6 @@ impl From<NoScript> for NoProgram {
             NoScript::Processes => Self::Processes,
         }
     }
-}
-
-pub(super) fn traced() -> Option<Harness> {
-    Harness::named("kernels")
 }
 
 /// A source with a `main`, whose kernels may be in files that it includes. `None`: it is not one, it launches nothing, or it

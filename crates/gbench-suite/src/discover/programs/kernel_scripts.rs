@@ -8,7 +8,7 @@ use gbench_formats::adapters::{BuildStep, Harness, SourceTree};
 use super::make_rules::below;
 use super::makefile::{self, MadeScript};
 use super::python_text::PythonText;
-use super::{kernel_programs, started};
+use super::started;
 use crate::discover::findings::{Discovered, id_word, leaf, literal};
 use crate::discover::python::layouts::folder;
 
@@ -17,6 +17,10 @@ const FOLDERS: [&str; 5] = ["bench", "benches", "benchmark", "benchmarks", "benc
 const EXTENSIONS: [&str; 4] = ["CUDAExtension", "CppExtension", "ext_modules", "cuda_extension"];
 const LAUNCHERS: [&str; 4] = ["torchrun", "mpirun", "mpiexec", "accelerate"];
 const TEST_FOLDERS: [&str; 2] = ["test", "tests"];
+
+pub(super) fn traced() -> Option<Harness> {
+    Harness::named("kernels")
+}
 
 /// Why a script has no entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -89,7 +93,7 @@ impl<'t> KernelScripts<'t> {
         }
         let what = if is_own { "with kernels" } else { "of torch, next to kernels" };
         let plot = script.plot_file();
-        let harness = plot.as_ref().map_or_else(kernel_programs::traced, |_| Harness::named("triton"));
+        let harness = plot.as_ref().map_or_else(traced, |_| Harness::named("triton"));
         let why = match &plot {
             Some(file) => format!("{path} is a Python program {what}, and its table is {file}"),
             None => format!("{path} is a Python program {what}"),
@@ -123,7 +127,7 @@ impl<'t> KernelScripts<'t> {
             entry.command = ["python3", "-m", "pytest"].map(str::to_owned).into();
             entry.command.push(literal(path));
         }
-        Some(Discovered { harness: kernel_programs::traced(), ..entry })
+        Some(Discovered { harness: traced(), ..entry })
     }
 
     fn entry(&self, path: &str, script: &PythonText, why: String) -> Discovered {
