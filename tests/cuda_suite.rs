@@ -48,10 +48,9 @@ fn a_kernel_of_one_axis_is_written_so_that_it_can_be_measured_without_an_edit() 
         .says("/saxpy (CUDA kernel)")
         .says("/transpose (CUDA kernel)")
         .says("the kernel `ops::blur` of kernels/tiles.cuh is not proposed: it is a template")
-        .says(
-            "the kernel `ops::sample` of kernels/tiles.cuh is not proposed: it takes a texture or a surface",
-        )
-        .says("the kernel `ops::move` of kernels/tiles.cuh is not proposed: it takes a `Particle` by value")
+        .says("2 kernels take an argument that the gate does not make and are not proposed")
+        .says("`ops::sample` of kernels/tiles.cuh (it takes a texture or a surface)")
+        .says("`ops::move` of kernels/tiles.cuh (it takes a `Particle` by value)")
         .says("such as `entry = \"ops::blur<float>\"`")
         .says("1 kernel of kernels/host.cu is not proposed (`scale`): it includes <vector>");
     let suite = loaded(folder.path());

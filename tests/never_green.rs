@@ -330,3 +330,19 @@ fn other_choices_of_an_autotuner_are_told_beside_the_verdict() {
     assert!(told(&with("BLOCK: 128")).is_some_and(|warning| warning.contains("s/case2")));
     assert_eq!(told(&with("BLOCK: 64")), None);
 }
+
+#[test]
+fn b35_samples_of_one_and_of_two_calls_are_told() {
+    let with = |of_base: u64, of_head: u64| {
+        let mut story = whole();
+        for (record, calls) in [(&mut story.base, of_base), (&mut story.head, of_head)] {
+            record.cases[0].metadata.insert("calls_per_sample".into(), calls.into());
+        }
+        let document = story.verdict();
+        document
+            .warnings
+            .iter()
+            .any(|warning| warning.contains("another number of calls on base than on head in s/case1"))
+    };
+    assert!(with(2, 1) && !with(1, 1) && !with(100, 90));
+}

@@ -189,7 +189,7 @@ pub fn compare_by(
             decision.settle(&mut row);
             prepared.rows.push(row);
         }
-        warnings.extend(of_comparison(base, head, &pairs, &prepared));
+        warnings.extend(of_comparison(base, head, &pairs, &prepared, rule.precedes_seq_e_5()));
         warnings.extend(of_units(&converted));
         doubt_with_members(&mut prepared.rows, &prepared.members);
         tell_of_members(&mut prepared.rows, &prepared.members);

@@ -21,6 +21,7 @@ pub(crate) fn of_comparison(
     head: &SideInput,
     pairs: &[PairedCase],
     prepared: &PreparedRows,
+    precedes_seq_e_5: bool,
 ) -> Vec<Warning> {
     let mut warnings = Vec::new();
     if base.record.run_id == head.record.run_id {
@@ -52,8 +53,19 @@ pub(crate) fn of_comparison(
     });
     let apart: Vec<String> = apart.map(|pair| pair.id.to_string()).collect();
     warnings.extend(named(&apart, |count, named| Warning::AutotunedApart { count, named }));
+    let apart = pairs.iter().filter(|pair| !precedes_seq_e_5 && calls_are_apart(pair));
+    let apart: Vec<String> = apart.map(|pair| pair.id.to_string()).collect();
+    warnings.extend(named(&apart, |count, named| Warning::CallsApart { count, named }));
     warnings.extend(named(&bad, |count, named| Warning::BadThreshold { count, named }));
     warnings
+}
+
+/// The two sides had other numbers of calls in a sample, and few enough that it shows.
+fn calls_are_apart(pair: &PairedCase) -> bool {
+    const FEW: u64 = 8;
+    let calls =
+        |case: Option<&CaseRecord>| case.and_then(|case| case.metadata.get("calls_per_sample")?.as_u64());
+    calls(pair.base).zip(calls(pair.head)).is_some_and(|(base, head)| base != head && base.min(head) < FEW)
 }
 
 /// `converted`: see [`crate::identity::units`].

@@ -108,6 +108,13 @@ pub enum Warning {
         listed(named, *count as usize, ", ")
     )]
     AutotunedApart { count: u32, named: Vec<String> },
+    /// Samples of few calls of a kernel had another number of them on base than on head.
+    #[display(
+        "a sample had another number of calls on base than on head in {}: what the events and the gaps between launches add to a call \
+         differs by up to about a microsecond; the note `calls_per_sample` of both records has the numbers",
+        listed(named, *count as usize, ", ")
+    )]
+    CallsApart { count: u32, named: Vec<String> },
     /// Other programs kept the machine busy while cases of records were measured.
     #[display(
         "other programs left less than one core to {base} of base and {head} of head while they were measured: measure that \
