@@ -49,10 +49,10 @@ fn a_kernel_of_one_axis_is_written_so_that_it_can_be_measured_without_an_edit() 
         .says("/transpose (CUDA kernel)")
         .says("the kernel `ops::blur` of kernels/tiles.cuh is not proposed: it is a template")
         .says("2 kernels take an argument that the gate does not make and are not proposed")
-        .says("`ops::sample` of kernels/tiles.cuh (it takes a texture or a surface)")
-        .says("`ops::move` of kernels/tiles.cuh (it takes a `Particle` by value)")
+        .says("`ops::sample` of kernels/tiles.cuh (it takes a texture or a surface")
+        .says("`ops::move` of kernels/tiles.cuh (it takes a `Particle` by value")
         .says("such as `entry = \"ops::blur<float>\"`")
-        .says("1 kernel of kernels/host.cu is not proposed (`scale`): it includes <vector>");
+        .says("1 kernel of 1 file is not proposed: kernels/host.cu (it includes <vector>)");
     let suite = loaded(folder.path());
     let random = Fill::Uniform { low: -1.0, high: 1.0 };
     let buffer = |dtype, length, access| KernelArgument::Buffer { dtype, length, access, fill: random };
