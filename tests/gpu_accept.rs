@@ -81,8 +81,8 @@ fn the_acceptance_passes_on_the_stand_in_and_what_it_found_there_is_not_kept() {
     for step in [
         "a faster kernel that is wrong: invalid",
         "kernels of a program, traced",
-        "bandwidth beside torch",
-        "product beside cuBLAS and torch",
+        "bandwidth and torch's",
+        "product by cuBLAS and torch",
         "matmul_torch.py",
     ] {
         assert!(table.contains(&format!("| {step} | skipped: ")), "{step} in\n{table}");

@@ -21,7 +21,8 @@ pub fn read(note: &[u8]) -> Option<(BTreeMap<String, Kernel>, String)> {
 fn kernel(it: &Value) -> Option<(String, Kernel)> {
     let number = |key| it.number(key).map(|number| number as u32);
     let name = it.text(".symbol")?.strip_suffix(".kd")?.to_owned();
-    let given = it.list(".args").iter().filter(|it| !it.text(".value_kind").unwrap_or("").starts_with("hidden_"));
+    let given =
+        it.list(".args").iter().filter(|it| !it.text(".value_kind").unwrap_or("").starts_with("hidden_"));
     let parameter = |it: &Value| {
         Some(Parameter { offset: it.number(".offset")? as usize, size: it.number(".size")? as usize })
     };

@@ -173,8 +173,20 @@ fn asked(key: &str, device: Option<Device>) -> u64 {
 
 /// What the driver of a guest does not tell of the card, by the beginning of its keys.
 const WITHHELD: [&str; 14] = [
-    "utilization", "memory_utilization", "power", "energy", "temperature", "held_", "ecc", "remap", "retirement", "nvlink",
-    "pcie_", "set_", "reset_", "persistence",
+    "utilization",
+    "memory_utilization",
+    "power",
+    "energy",
+    "temperature",
+    "held_",
+    "ecc",
+    "remap",
+    "retirement",
+    "nvlink",
+    "pcie_",
+    "set_",
+    "reset_",
+    "persistence",
 ];
 
 /// `vgpu=1`: a slice in time, given to a guest.

@@ -103,8 +103,8 @@ step 'a comment more: identical' 30 comment
 step 'planted 2 % and 5 %, alternating' 60 alternating
 step 'the same pair in lock-step' 60 lockstep
 step 'the card sampled' 30 built_in sampled
-step 'bandwidth beside torch' 40 built_in bandwidth
-step 'product beside cuBLAS and torch' 90 built_in product
+step "bandwidth and torch's" 40 built_in bandwidth
+step 'product by cuBLAS and torch' 90 built_in product
 step 'copy_driver.py' 40 copies
 step 'matmul_torch.py' 50 matmul
 step 'micro suite, answers checked' 160 built_in micro

@@ -10,7 +10,7 @@ use super::ptx;
 
 /// The sizes in bytes of the parameters of a kernel of a cubin, of PTX or of a code object, in order.
 ///
-/// Errors: it is none of these, or has no such kernel.
+/// Errors: it is not one of these, or has no such kernel.
 pub fn parameter_sizes(code: &[u8], kernel: &str) -> Result<Vec<usize>, CodeError> {
     if ptx::is(code) {
         return ptx::parameters(code).remove(kernel).ok_or(CodeError::NoKernel);

@@ -303,8 +303,7 @@ fn only_built_in(pairs: &[PairedCase]) -> bool {
     measured.peek().is_some() && measured.all(CaseRecord::is_built_in)
 }
 
-/// The repository has cases of its own, and all of them were skipped on both sides: a gate that guards nothing must not look
-/// like one that does.
+/// All of the repository's own cases were skipped on both sides: a gate that guards nothing must not look like one that does.
 fn all_own_skipped(pairs: &[PairedCase]) -> bool {
     let mut own = cases(pairs).filter(|case| !case.is_built_in()).peekable();
     own.peek().is_some() && own.all(|case| matches!(case.outcome, Outcome::Skipped { .. }))

@@ -110,8 +110,8 @@ pub enum Warning {
     AutotunedApart { count: u32, named: Vec<String> },
     /// Samples of few calls of a kernel had another number of them on base than on head.
     #[display(
-        "a sample had another number of calls on base than on head in {}: what the events and the gaps between launches add to a call \
-         differs by up to about a microsecond; the note `calls_per_sample` of both records has the numbers",
+        "a sample had another number of calls on base than on head in {}: the time of a call differs by up to about a microsecond for \
+         that alone. The note `calls_per_sample` of both records has the numbers",
         listed(named, *count as usize, ", ")
     )]
     CallsApart { count: u32, named: Vec<String> },

@@ -12,7 +12,7 @@
 /// Longer lines, such as those with the arguments of a template, are cut.
 const LONGEST: usize = 300;
 
-/// What it told.
+/// Its content.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SanitizerLog {
     /// Without title and summary, each as one line with its place, in their order.

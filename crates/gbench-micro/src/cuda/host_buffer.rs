@@ -14,13 +14,13 @@ const PERIOD: usize = 1_048_583;
 /// The content of an output before a kernel writes it: NaN in every floating type but FP4, the largest or -1 in the others.
 pub(super) const POISON: u8 = 0xff;
 
-/// Of a byte with two elements.
+/// The bits of the first of two elements in a byte.
 const LOW_BITS: u8 = 0xf;
 
 /// Consecutive numbers, in the byte order of host and device (little-endian). A complex element is two of them.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct HostBuffer {
-    /// Of the numbers.
+    /// The type of the numbers.
     dtype: DType,
     bytes: Vec<u8>,
 }
@@ -238,7 +238,7 @@ mod tests {
     #[test]
     fn every_type_gives_back_what_was_put_in() {
         for dtype in DType::iter() {
-            // What the smallest types can hold.
+            // The smallest types have no larger indices.
             let length = match dtype {
                 DType::Bool => 2,
                 DType::F4e2m1 | DType::I4 => 4,

@@ -9,7 +9,7 @@ pub(super) struct MiniFloat {
     mantissa: i32,
     /// The code of the largest number.
     largest: u8,
-    /// The code of the infinity, if there is one; what lies above it, or else above the largest number, is not a number.
+    /// The code of the infinity, if there is one. The codes above it, or else above the largest number, are not numbers.
     infinity: Option<u8>,
 }
 
@@ -46,8 +46,8 @@ impl MiniFloat {
         sign * f64::from(whole) * f64::powi(2.0, exponent.max(1) - self.bias() - self.mantissa)
     }
 
-    /// The nearest number, of two the one whose code is even. What is too large, infinities included, becomes the largest, as
-    /// the conversions of CUDA do it that saturate; NaN becomes the code of all ones, which in FP4 is a number.
+    /// The nearest number, of two the one whose code is even. Values that are too large, infinities included, become the largest
+    /// number, as in CUDA's conversions that saturate. NaN becomes the code of all ones, which in FP4 is a number.
     pub(super) fn encode(self, value: f64) -> u8 {
         let sign = if value.is_sign_negative() { self.sign() } else { 0 };
         if value.is_nan() {

@@ -50,7 +50,7 @@ impl NoReference {
             Self::NoChange => "nothing differs from the default branch",
             Self::OnlyBuiltIn => "its benchmarks are all built in, and measure the machine",
             Self::OwnSkipped => {
-                "all of its own cases were skipped on both sides, and what was compared is built in"
+                "its own cases were all skipped on both sides, and the compared ones are built in"
             }
         }
     }

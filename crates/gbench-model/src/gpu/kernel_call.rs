@@ -92,7 +92,7 @@ pub struct KernelReference {
     /// As of the kernel itself.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub grids: BTreeMap<u32, [u32; 3]>,
-    /// Of each written buffer, in the arguments' order.
+    /// One for each written buffer, in the arguments' order.
     pub tolerances: Vec<Tolerance>,
 }
 

@@ -225,8 +225,8 @@ fn clocks_of<'nvml>(
     if devices.is_empty() {
         return None;
     }
-    let mut now = ClocksNow::default();
-    now.health = events.map_or_else(Vec::new, |events| events.look(&devices));
+    let health = events.map_or_else(Vec::new, |events| events.look(&devices));
+    let mut now = ClocksNow { health, ..ClocksNow::default() };
     if let ([only], true) = (devices.as_slice(), is_whole) {
         now.joules = only.total_energy_consumption().ok().map(|millijoules| millijoules as f64 / 1000.0);
     }
