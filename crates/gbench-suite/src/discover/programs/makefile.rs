@@ -43,13 +43,13 @@ pub(crate) fn add(tree: &dyn SourceTree, findings: &mut Findings) -> bool {
     } else {
         // Its kernels are judged and not the start of make, where there are any.
         let has_kernels = tree.files().iter().any(|path| path.ends_with(".cu") || path.ends_with(".hip"));
-        let is_known = !needs.is_empty() && needs.iter().all(|need| is_known(need));
+        let are_known = !needs.is_empty() && needs.iter().all(|need| is_known(need));
         let build = ["make".to_owned()].into_iter().chain(needs.iter().map(|need| literal(need))).collect();
         findings.found.benchmarks.push(Discovered {
             name: target.into(),
             harness: has_kernels.then(|| Harness::named("kernels")).flatten(),
             command: vec!["make".into(), target.into()],
-            build: (has_kernels && is_known).then_some(BuildStep::Command(build)),
+            build: (has_kernels && are_known).then_some(BuildStep::Command(build)),
             binaries: vec!["make".into()],
             gpu: has_kernels,
             why: format!("the makefile has a target `{target}`"),
@@ -144,7 +144,7 @@ fn is_known(word: &str) -> bool {
     !word.contains(['$', '(', ')', '%'])
 }
 
-/// What a recipe says that it writes.
+/// The file that a recipe writes, by its text.
 enum Output {
     Program(String),
     /// No program, or one in another folder.

@@ -139,7 +139,7 @@ impl<'t> PythonText<'t> {
 
     /// The literal names of sources of extensions, such as `"ops.cu"`.
     pub(super) fn sources(&self) -> impl Iterator<Item = &'t str> {
-        // An apostrophe of a comment is no quote: what is between two of any may be a name.
+        // A comment may have an apostrophe, so what is between any two of these may be a name.
         let pieces = self.0.split(['"', '\'', '\n']);
         pieces.filter(|piece| [".cu", ".cpp", ".hip"].iter().any(|end| piece.ends_with(end)))
     }
