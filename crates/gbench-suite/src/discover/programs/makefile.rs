@@ -110,7 +110,9 @@ pub(super) fn builds(tree: &dyn SourceTree, dir: &str, file: &str) -> Option<Mad
             Output::Program(program) => program,
             Output::Other => return None,
             Output::Unsaid => {
-                let is_compiled = lines.iter().any(|line| names_compiler(line));
+                // An error is the branch of a condition that only a shell decides, and the other one compiles.
+                let compiles = |line: &String| names_compiler(line) || line.starts_with("$(error");
+                let is_compiled = lines.iter().any(compiles);
                 Some(target.clone()).filter(|it| is_compiled && is_program(it) && !made.is_phony(it))?
             }
         };
