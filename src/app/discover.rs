@@ -1,5 +1,6 @@
 //! The benchmarks of a folder, without running any of it, as a document: the entries that `init` would write.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 #[cfg(feature = "schema")]
@@ -58,6 +59,9 @@ pub struct V1Found {
     pub dir: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub build: Option<V1Build>,
+    /// Environment variables of `command`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub env: BTreeMap<String, String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub python: Option<V1Layout>,
     /// Of pairs of sources, whose `command` and `build` have `{program}`, `{source}` and `{folder}`.
@@ -257,6 +261,7 @@ fn entry(found: &Discovered) -> V1Found {
         file: found.file.clone(),
         dir: found.dir.clone(),
         build,
+        env: found.env.iter().cloned().collect(),
         python: found.python.as_ref().map(layout),
         pairs: found.pairs.as_ref().map(|found| V1Sources {
             extension: found.extension.clone(),

@@ -117,7 +117,8 @@ fn entry(entry: &Discovered) -> minijinja::Value {
     let binary = (!entry.binaries.is_empty()).then(|| format!("binary = {}", quote_list(&entry.binaries)));
     // A tracer needs its maker's GPU, which may be one that NVML does not know.
     let is_traced = entry.harness.is_some_and(|harness| harness.0.about().whole.is_some());
-    let gpu = (entry.gpu && !is_traced).then(|| "gpus = 1".to_owned());
+    let needs_gpus = entry.gpu && !is_traced;
+    let gpu = needs_gpus.then(|| "gpus = 1".to_owned());
     let needs: Vec<String> = binary.into_iter().chain(gpu).collect();
     let build = entry.build.as_ref().map(|build| match build {
         BuildStep::Command(words) => quote_list(words),
@@ -133,7 +134,7 @@ fn entry(entry: &Discovered) -> minijinja::Value {
         dir => (!entry.dir.is_empty()).then(|| quote(&entry.dir)),
         build,
         env => (!entry.env.is_empty()).then(|| variables(&entry.env)),
-        gpu => entry.gpu,
+        needs_gpus,
         fills_time => entry.fills_time,
         needs => needs.join(", "),
         extract => entry.extract.as_ref().map(extract),
@@ -283,6 +284,19 @@ mod tests {
         assert_eq!(std::fs::read_to_string(&file).unwrap(), "mine");
         init(folder.path(), true).unwrap();
         assert!(std::fs::read_to_string(&file).unwrap().contains("[suite]"));
+    }
+
+    #[test]
+    fn only_an_entry_that_requires_gpus_says_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = "if __name__ == \"__main__\":\n    run()\n";
+        std::fs::write(folder.path().join("bench_host.py"), "import cupy\n").unwrap();
+        let text = init(folder.path(), false).unwrap().text;
+        assert!(text.contains("It mentions CUDA") && text.contains("gpus = 1"), "{text}");
+        let traced = format!("import triton\n@triton.jit\ndef k(x): pass\n{run}");
+        std::fs::write(folder.path().join("bench_host.py"), traced).unwrap();
+        let text = init(folder.path(), true).unwrap().text;
+        assert!(text.contains("harness = \"kernels\"") && !text.contains("It mentions CUDA"), "{text}");
     }
 
     #[test]

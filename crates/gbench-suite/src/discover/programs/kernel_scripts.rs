@@ -6,7 +6,7 @@ use std::path::Path;
 use gbench_formats::adapters::{BuildStep, Harness, SourceTree};
 
 use super::make_rules::below;
-use super::makefile::{self, MadeScript};
+use super::makefile::{self, LAUNCHERS, MadeScript};
 use super::python_text::PythonText;
 use super::started;
 use crate::discover::findings::{Discovered, id_word, leaf, literal};
@@ -15,7 +15,12 @@ use crate::discover::python::layouts::folder;
 const FOLDERS: [&str; 5] = ["bench", "benches", "benchmark", "benchmarks", "benchmarking"];
 /// Words of `setup.py` that compile an extension.
 const EXTENSIONS: [&str; 4] = ["CUDAExtension", "CppExtension", "ext_modules", "cuda_extension"];
-const LAUNCHERS: [&str; 4] = ["torchrun", "mpirun", "mpiexec", "accelerate"];
+/// Packages that a script imports from where they are installed.
+const LIBRARIES: [&str; 6] = ["torch", "triton", "numpy", "cupy", "numba", "jax"];
+/// Folders with packages that stand in for others, next to those of tests.
+const STAND_INS: [&str; 2] = ["fixtures", "stubs"];
+/// Words of a `pyproject.toml` whose backend compiles: only an installed package has what it made.
+const BACKENDS: [&str; 5] = ["scikit-build", "scikit_build", "maturin", "mesonpy", "meson-python"];
 const TEST_FOLDERS: [&str; 2] = ["test", "tests"];
 
 pub(super) fn traced() -> Option<Harness> {
@@ -50,9 +55,11 @@ impl<'t> KernelScripts<'t> {
         let packages = tree.files().iter().filter_map(|path| path.strip_suffix("/__init__.py"));
         for package in packages {
             let above = folder(package);
+            let is_foreign = LIBRARIES.contains(&leaf(package))
+                || above.split('/').any(|part| part.starts_with("test") || STAND_INS.contains(&part));
             let is_outermost = tree.files().binary_search(&below(above, "__init__.py")).is_err();
             let known = modules.get(leaf(package)).is_some_and(|other| other.len() <= above.len());
-            if is_outermost && !known {
+            if is_outermost && !known && !is_foreign {
                 modules.insert(leaf(package).to_owned(), above.to_owned());
             }
         }
@@ -68,12 +75,15 @@ impl<'t> KernelScripts<'t> {
     /// A script that can be started and has kernels, or measures those that it imports. `None`: it is not one.
     pub(super) fn script(&self, path: &str) -> Option<Result<Discovered, NoScript>> {
         let stem = leaf(path).strip_suffix(".py")?;
-        if stem.starts_with("test_") || ["conftest", "setup"].contains(&stem) || started::is_helper(stem) {
+        if stem.starts_with("test_")
+            || ["setup", "build"].iter().any(|start| stem.starts_with(start))
+            || started::is_helper(stem)
+        {
             return None;
         }
         let text = self.tree.text(path)?;
         let script = PythonText(&text);
-        let in_folder = folder(path).split('/').any(|part| FOLDERS.contains(&part));
+        let in_folder = FOLDERS.contains(&leaf(folder(path)));
         let named = started::is_named(stem) || in_folder;
         let uses_gpu = script.imports().any(|name| name.starts_with("torch") || self.is_own(name));
         let is_benchmark = self.has_kernels && named && uses_gpu;
@@ -125,7 +135,7 @@ impl<'t> KernelScripts<'t> {
         let runs_alone = ["unittest.main(", "run_tests()"].iter().any(|word| text.contains(word));
         if !runs_alone {
             entry.command = ["python3", "-m", "pytest"].map(str::to_owned).into();
-            entry.command.push(literal(path));
+            entry.command.push(literal(if entry.dir.is_empty() { path } else { leaf(path) }));
         }
         Some(Discovered { harness: traced(), ..entry })
     }
@@ -179,6 +189,20 @@ impl<'t> KernelScripts<'t> {
         self.extensions.iter().find(|(_, text)| has(text)).map(|(folder, _)| folder)
     }
 
+    /// By the nearest `pyproject.toml` above a package.
+    fn is_compiled_by_backend(&self, place: &str) -> bool {
+        let mut at = place;
+        loop {
+            if let Some(text) = self.tree.text(&below(at, "pyproject.toml")) {
+                return BACKENDS.iter().any(|word| text.contains(word));
+            }
+            if at.is_empty() {
+                return false;
+            }
+            at = folder(at);
+        }
+    }
+
     /// The folders that have to be on the path, so that each side of a comparison imports its own code and not an installed
     /// one, and the step that compiles the extensions in them.
     fn imported(&self, here: &str, script: &PythonText) -> (Vec<String>, Option<BuildStep>) {
@@ -199,6 +223,9 @@ impl<'t> KernelScripts<'t> {
                 }
                 None => self.extension(first),
             };
+            if place.is_some_and(|place| self.is_compiled_by_backend(place)) {
+                continue;
+            }
             builds.extend(setup);
             places.extend(place.or(setup).filter(|place| place.as_str() != here || setup.is_some()).cloned());
         }
@@ -222,14 +249,17 @@ impl<'t> KernelScripts<'t> {
 
 /// A script that a makefile starts, in its folder and behind what the makefile builds.
 fn made_entry(path: &str, made: MadeScript, why: &str) -> Discovered {
+    let is_built = !made.build.is_empty();
+    let what = if is_built { "builds what it imports" } else { "starts it" };
+    let arguments = made.arguments.iter().map(String::as_str);
     Discovered {
         name: id_word(leaf(folder(path))),
-        command: vec!["python3".into(), literal(leaf(path))],
+        command: ["python3", leaf(path)].into_iter().chain(arguments).map(literal).collect(),
         dir: folder(path).to_owned(),
-        build: Some(BuildStep::Command(made.build.iter().map(|word| literal(word)).collect())),
-        binaries: ["make", "python3"].map(str::to_owned).into(),
+        build: is_built.then(|| BuildStep::Command(made.build.iter().map(|word| literal(word)).collect())),
+        binaries: is_built.then_some("make").into_iter().chain(["python3"]).map(str::to_owned).collect(),
         gpu: true,
-        why: format!("{why}; a makefile builds what it imports"),
+        why: format!("{why}; a makefile {what}"),
         ..Discovered::default()
     }
 }

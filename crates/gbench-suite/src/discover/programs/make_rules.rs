@@ -9,6 +9,8 @@ const FILES: [&str; 3] = ["GNUmakefile", "makefile", "Makefile"];
 /// Bounds of variables that refer to others, and of files that include others.
 const MAX_DEPTH: usize = 12;
 const MAX_TEXT: usize = 1 << 16;
+/// Variables that make sets itself.
+const BUILT_IN: [(&str, &str); 2] = [("CC", "cc"), ("CXX", "g++")];
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct MakeRule {
@@ -37,7 +39,8 @@ impl MakeRules {
     }
 
     pub(crate) fn is_phony(&self, target: &str) -> bool {
-        self.named(".PHONY").is_some_and(|rule| rule.needs.iter().any(|name| name == target))
+        let has = |words: &[String], word: &str| words.iter().any(|name| name == word);
+        self.rules.iter().any(|rule| has(&rule.targets, ".PHONY") && has(&rule.needs, target))
     }
 }
 
@@ -48,6 +51,8 @@ impl MakeRule {
         let (name, all) = (plain(target), self.needs.join(" "));
         let line = |line: &String| {
             let line = line.replace("$@", name).replace("$(@)", name).replace("$<", first);
+            let (above, leaf) = name.rsplit_once('/').unwrap_or((".", name));
+            let line = line.replace("$(@F)", leaf).replace("$(@D)", above);
             line.replace("$^", &all).trim_start_matches(['@', '-']).trim().to_owned()
         };
         self.recipe.iter().map(line).collect()
@@ -126,7 +131,7 @@ impl Reader<'_> {
             return false;
         }
         let line = ["export ", "override "].iter().find_map(|word| line.strip_prefix(word)).unwrap_or(line);
-        let Some(at) = line.find(['=', ':']) else { return false };
+        let Some(at) = outside_calls(line, &['=', ':']).next() else { return false };
         let is_set = line[at..].starts_with('=') || line[at..].trim_start_matches(':').starts_with('=');
         if is_set {
             self.set(line);
@@ -134,7 +139,7 @@ impl Reader<'_> {
         }
         let (targets, needs) = (&line[..at], line[at..].trim_start_matches(':'));
         let (needs, recipe) = needs.split_once(';').unwrap_or((needs, ""));
-        if needs.contains('=') {
+        if is_assignment(needs) {
             return false;
         }
         let [targets, needs] = [targets, needs].map(|words| self.expanded(words, 0));
@@ -196,12 +201,7 @@ impl Reader<'_> {
             ["", one, _, other, ..] => (*one, *other),
             _ => {
                 let rest = rest.strip_suffix(')').unwrap_or(rest);
-                // A comma within a call belongs to the call.
-                let mut depth = 0;
-                let at = rest.find(|c| {
-                    depth += i32::from(c == '(') - i32::from(c == ')');
-                    c == ',' && depth == 0
-                });
+                let at = outside_calls(rest, &[',']).next();
                 at.map_or((rest, ""), |at| (&rest[..at], &rest[at + 1..]))
             }
         };
@@ -249,15 +249,20 @@ impl Reader<'_> {
                     if pattern { substituted(word, &from, &to) } else { replaced_end(word, &from, &to) }
                 }));
             }
-            if ["@", "<", "^", "*"].contains(&inside) {
+            // Also their folders and leaves: `@F`.
+            if inside.starts_with(['@', '<', '^', '*', '?', '+', '%', '|']) {
                 return None;
             }
             // A variable that is not set is empty, or of the environment.
-            return Some(
-                self.variables.get(inside).map(|value| self.expanded(value, depth)).unwrap_or_default(),
-            );
+            let unset = || BUILT_IN.iter().find(|(name, _)| *name == inside).map_or("", |(_, value)| value);
+            let value = self.variables.get(inside).map(|value| self.expanded(value, depth));
+            return Some(value.unwrap_or_else(|| unset().to_owned()));
         };
-        let parts: Vec<String> = arguments.splitn(3, ',').map(|part| self.expanded(part, depth)).collect();
+        let commas: Vec<usize> = outside_calls(arguments, &[',']).take(2).collect();
+        let starts = std::iter::once(0).chain(commas.iter().map(|at| at + 1));
+        let ends = commas.iter().copied().chain([arguments.len()]);
+        let parts: Vec<String> =
+            starts.zip(ends).map(|(start, end)| self.expanded(&arguments[start..end], depth)).collect();
         let words = |at: usize| parts.get(at).map_or("", |part| part.trim());
         Some(match function {
             "strip" => each(words(0), &str::to_owned),
@@ -287,6 +292,23 @@ impl Reader<'_> {
         });
         found.map(str::to_owned).collect()
     }
+}
+
+/// The places of characters that are not within a call or the name of a variable.
+fn outside_calls(text: &str, wanted: &[char]) -> impl Iterator<Item = usize> {
+    let mut depth = 0;
+    text.char_indices().filter_map(move |(at, c)| {
+        depth += i32::from("({".contains(c)) - i32::from(")}".contains(c));
+        (depth == 0 && wanted.contains(&c)).then_some(at)
+    })
+}
+
+/// True if the words behind a target set a variable for it.
+fn is_assignment(needs: &str) -> bool {
+    let is_of_name = |c: char| c.is_alphanumeric() || "_.-".contains(c);
+    let rest = needs.trim_start().trim_start_matches(is_of_name);
+    let has_name = rest.len() < needs.trim_start().len();
+    has_name && rest.trim_start().trim_start_matches([':', '?', '+', '!']).starts_with('=')
 }
 
 fn closing(open: char, text: &str) -> Option<usize> {

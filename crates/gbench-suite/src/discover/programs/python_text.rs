@@ -12,6 +12,8 @@ const OWN_KERNELS: [&str; 8] = [
     "@helion.kernel",
 ];
 
+const TEXTS: [&str; 2] = ["\"\"\"", "'''"];
+
 pub(super) struct PythonText<'t>(pub &'t str);
 
 impl<'t> PythonText<'t> {
@@ -31,7 +33,28 @@ impl<'t> PythonText<'t> {
                 || is_call && head.ends_with(".run")
                 || named && (is_call || line.starts_with("for "))
         };
-        self.0.contains("__main__") || self.0.lines().any(is_work)
+        self.0.contains("__main__") || self.code_lines().any(is_work)
+    }
+
+    /// Without those that begin within a text of several lines.
+    fn code_lines(&self) -> impl Iterator<Item = &'t str> {
+        let mut open: Option<&'static str> = None;
+        self.0.lines().filter(move |line| {
+            let was_code = open.is_none();
+            let mut rest = *line;
+            let next = |open: Option<&'static str>, rest: &str| match open {
+                Some(quote) => rest.find(quote).map(|at| (at, quote)),
+                None => TEXTS.iter().filter_map(|quote| Some((rest.find(quote)?, *quote))).min(),
+            };
+            while let Some((at, quote)) = next(open, rest) {
+                if open.is_none() && rest[..at].contains('#') {
+                    break;
+                }
+                open = if open.is_some() { None } else { Some(quote) };
+                rest = &rest[at + quote.len()..];
+            }
+            was_code
+        })
     }
 
     /// True if it does nothing but complain unless it is given arguments.
@@ -116,7 +139,8 @@ impl<'t> PythonText<'t> {
 
     /// The literal names of sources of extensions, such as `"ops.cu"`.
     pub(super) fn sources(&self) -> impl Iterator<Item = &'t str> {
-        let literals = self.0.split(['"', '\'']).skip(1).step_by(2);
-        literals.filter(|name| [".cu", ".cpp", ".hip"].iter().any(|end| name.ends_with(end)))
+        // A comment may have an apostrophe, so what is between any two of these may be a name.
+        let pieces = self.0.split(['"', '\'', '\n']);
+        pieces.filter(|piece| [".cu", ".cpp", ".hip"].iter().any(|end| piece.ends_with(end)))
     }
 }

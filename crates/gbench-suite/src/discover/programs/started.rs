@@ -34,6 +34,12 @@ const NO_BENCHMARKS: [&str; 14] = [
     "configs",
 ];
 
+/// Words of scripts that prepare or deliver, unless they have the name of a benchmark.
+const PREPARES: [&str; 13] = [
+    "download", "prepare", "train", "convert", "export", "upload", "publish", "deploy", "install", "serve",
+    "server", "setup", "build",
+];
+
 const MAX_NAMED: usize = 5;
 
 enum NoEntry {
@@ -105,7 +111,10 @@ pub(super) fn is_named(stem: &str) -> bool {
 }
 
 pub(super) fn is_helper(stem: &str) -> bool {
-    let part_of = |part: &str| NO_BENCHMARKS.contains(&part.to_ascii_lowercase().as_str());
+    let part_of = |part: &str| {
+        let part = part.to_ascii_lowercase();
+        NO_BENCHMARKS.contains(&part.as_str()) || PREPARES.contains(&part.as_str()) && !is_named(stem)
+    };
     stem.starts_with(['_', '.']) || stem == "conftest" || stem.split(['_', '-']).any(part_of)
 }
 
