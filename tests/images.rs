@@ -164,7 +164,7 @@ fn q3_an_image_that_the_driver_cannot_load_or_that_lacks_the_kernel_says_why_and
             ran.code
         );
     }
-    // What the machine lacks is no mistake of the image.
+    // The image is not at fault for what the machine lacks.
     let (ran, case) = run(&stand_in.with("twins=none driver=13050 jit=none"), "images.ptx", SAXPY);
     let Outcome::Skipped { cause, advice, .. } = &case.outcome else { panic!("{ran:?}") };
     assert!(

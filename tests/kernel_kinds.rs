@@ -208,7 +208,7 @@ fn kinds() -> Vec<(&'static str, String, String, Ends)> {
     kinds
 }
 
-/// What is wrong about the end of a kind.
+/// The difference of a run from what its kind expects, if any.
 fn complaint(stand_in: &StandIn, source: &str, keys: &str, end: &Ends) -> Option<String> {
     let mut text = String::from(
         "[defaults]\nprocesses = 1\niterations = 3\n[[benchmark]]\nid = 'k'\n[benchmark.cuda]\nfile = 'k.cu'\n",

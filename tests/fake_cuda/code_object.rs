@@ -1,4 +1,4 @@
-//! What a code object of AMD's compilers says of its kernels: an ELF file with e_machine 224, whose note is MessagePack.
+//! The kernels of a code object of AMD's compilers: an ELF file with e_machine 224, whose note is MessagePack.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What the driver's compiler would make of PTX: its kernels with their parameters. The instructions are not looked at.
+//! The kernels of PTX with their parameters, as the driver's compiler would find them. Instructions are ignored.
 
 use std::collections::BTreeMap;
 

@@ -171,7 +171,7 @@ fn asked(key: &str, device: Option<Device>) -> u64 {
     *count
 }
 
-/// What the driver of a guest does not tell of the card, by the beginning of its keys.
+/// Prefixes of the keys that the driver of a guest does not report.
 const WITHHELD: [&str; 14] = [
     "utilization",
     "memory_utilization",

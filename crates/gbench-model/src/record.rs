@@ -34,7 +34,7 @@ use super::gpu::clocks::ClockControl;
 use super::gpu::device_code::DeviceCode;
 use super::gpu::exclusive::{ExclusiveUse, GpuPlace};
 use super::gpu::health::GpuSign;
-use super::gpu::telemetry::{CalmWait, GpuTelemetry, PcieLink, Telemetry};
+use super::gpu::telemetry::{CalmWait, PcieLink, Telemetry};
 use super::id::RunId;
 use super::settings::Shown;
 use super::unit::{Better, direction_of_unit};
@@ -313,17 +313,18 @@ pub const SM_CLOCK: &str = "sm_clock";
 impl Conditions {
     /// The signs of the GPUs that the process used, if its telemetry knows them; else of all that it might use.
     pub fn health_of_used(&self) -> Vec<GpuSign> {
-        let used: Vec<u32> = self.used_gpus().map(|gpu| gpu.index).collect();
+        // Asked of every process in every round, and usually there are none.
+        if self.health.is_empty() {
+            return Vec::new();
+        }
+        let gpus = self.telemetry.iter().flat_map(|telemetry| &telemetry.gpus);
+        let used: Vec<u32> = gpus.filter(|gpu| gpu.used).map(|gpu| gpu.index).collect();
         self.health.iter().filter(|met| used.is_empty() || used.contains(&met.gpu)).copied().collect()
     }
 
     /// The PCIe link of the only GPU that the process used. That of an idle card changes with what a desktop does.
     pub fn link_of_used(&self) -> Option<PcieLink> {
         self.telemetry.as_deref()?.gpu().filter(|gpu| gpu.used)?.link
-    }
-
-    fn used_gpus(&self) -> impl Iterator<Item = &GpuTelemetry> {
-        self.telemetry.iter().flat_map(|telemetry| &telemetry.gpus).filter(|gpu| gpu.used)
     }
 }
 

@@ -6,7 +6,7 @@ use crate::discover::findings::{Discovered, Findings, leaf, literal};
 use gbench_formats::adapters::{BuildStep, Harness, SourceTree};
 
 const TARGETS: [&str; 2] = ["bench", "benchmark"];
-/// Ends of targets that are no programs.
+/// Suffixes of targets that are not programs.
 const NO_PROGRAMS: [&str; 12] =
     [".o", ".obj", ".a", ".so", ".ptx", ".cubin", ".hsaco", ".cu", ".hip", ".cpp", ".c", ".bc"];
 
