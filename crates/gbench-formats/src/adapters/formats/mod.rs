@@ -4,25 +4,26 @@
 //! [`Reading`](super::Reading)s: cases with parameters, metrics with unit and direction. `ResultProgram` makes each
 //! format an adapter, so that a suite can start the program (`harness = "nccl-tests"`) and use its table as cases.
 //!
-//! A format whose rows are flat is a table of `row_formats.toml`. Any other is one file in this folder and one line of the list
+//! A format whose rows can be described by their fields is a table in one of the files `rows/*.toml`. Any other is one file in this folder and one line of the list
 //! below; CONTRIBUTING has the steps. `interface/` has the shared types, `readers/` the shared tools.
 
 mod harness_files;
 mod interface;
 pub(super) mod readers;
-mod row_formats;
+mod rows;
 #[cfg(test)]
 mod tests;
 
 pub use harness_files::HARNESS_FILES;
 pub use interface::check::{read, read_repeated};
-pub use interface::described::{Described, DescribedMetric, RowLayout, failed_row};
 pub use interface::format::{FormatAbout, ResultFile, ResultFormat, RunReading, plain_text};
 pub use interface::harness_file::HarnessFile;
 pub(super) use interface::program::OUT as OUT_WORD;
 pub(crate) use interface::program::ResultProgram;
 pub use interface::repeats::Repeats;
 pub use readers::values::changes_by_itself;
+pub use rows::description::{Described, DescribedMetric, RowLayout, TextLayout};
+pub use rows::reading::failed_row;
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -34,7 +35,7 @@ macro_rules! formats {
         /// Every format without a harness adapter, in the order in which a file is checked.
         pub static FORMATS: LazyLock<Vec<&dyn ResultFormat>> = LazyLock::new(|| {
             let mut formats: Vec<&dyn ResultFormat> = vec![$(&$file::FORMAT),*];
-            formats.extend(row_formats::leaked().iter().map(|it| it as &dyn ResultFormat));
+            formats.extend(rows::shelf::leaked().iter().map(|it| it as &dyn ResultFormat));
             formats.sort_by_key(|format| format.name());
             formats
         });

@@ -1,0 +1,232 @@
+//! The description of rows: where they are in a file, their names, and their measured fields.
+
+use std::collections::BTreeMap;
+
+use regex::Regex;
+use serde::{Deserialize, Deserializer};
+
+use gbench_model::Better;
+
+/// The rows of a file. A field is
+///
+/// - a key or a column, `elapsed_ms`, or the keys on the way to it, `our_kernel.median`;
+/// - a JSON path in the row, `$.samples[0].value`;
+/// - `^` and a field of the document that contains the row: `^config.model`;
+/// - `@key`, the row's own key in a JSON object; `@key.1` is the key of its parent, and so on;
+/// - `end - start`, the difference of two fields, for a metric.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Described {
+    pub layout: RowLayout,
+    /// The name of the cases, in which `{field}` is the text of a field; empty: they are named by their parameters alone.
+    pub case: String,
+    /// Only rows whose fields have these values.
+    pub conditions: BTreeMap<String, String>,
+    /// Rows that are no result: those in which a field has one of these values.
+    pub except: BTreeMap<String, Vec<String>>,
+    /// Fields that distinguish the rows.
+    pub parameters: Vec<String>,
+    /// The same for fields that rows may lack.
+    pub optional_parameters: Vec<String>,
+    /// Fields about the machine and the software: rows that differ in one are of different runs.
+    pub facts: Vec<String>,
+    /// Facts of the run that may differ between its rows.
+    pub row_facts: Vec<String>,
+    /// Fields with how often, or how long, it measured.
+    pub settings: Vec<String>,
+    /// The field with the measured commit.
+    pub commit: Option<String>,
+    /// The field with the beginning of the run: RFC 3339 with an offset, or a number of seconds or milliseconds since 1970.
+    pub started: Option<String>,
+    /// Fields of a row that are shown and identify nothing.
+    pub notes: Vec<String>,
+    /// Fields with the reason of a failure, if they are not empty.
+    pub errors: Vec<String>,
+    /// Fields that are above zero in a row that was measured.
+    pub positive: Vec<String>,
+    /// Fields that are zero in a row that was measured, such as a number of failed requests.
+    pub zero: Vec<String>,
+    /// Pairs of fields that agree in a row that was measured, such as the requests and the completed ones.
+    pub equal: Vec<[String; 2]>,
+    /// Fields that have one of these values in a row that was measured. A row without the field is incomplete.
+    pub passed: BTreeMap<String, Vec<String>>,
+    /// Fields that have one of these values in a row that was skipped.
+    pub skipped: BTreeMap<String, Vec<String>>,
+    /// Words for a metric that a failed row has: `OOM`.
+    pub failed_words: Vec<String>,
+    /// Words for a metric that was not measured in this row: `N/A`.
+    pub absent_words: Vec<String>,
+    /// Other spellings of units: `GBPS` for `GB/s`.
+    pub units: BTreeMap<String, String>,
+    pub metrics: Vec<DescribedMetric>,
+    /// Rows of one case with different metrics are one case.
+    pub joins: bool,
+    /// Rows of one case are measurements of one process.
+    pub samples: bool,
+    /// Texts and flags of a row that nothing above names are facts of the run.
+    #[serde(skip)]
+    pub keeps_others: bool,
+}
+
+/// The place of the rows in a file.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RowLayout {
+    /// Determined by the content: JSON if it begins as JSON, else a table.
+    #[default]
+    Auto,
+    /// The nodes of a JSON path (RFC 9535), in each document of the file.
+    Json(String),
+    /// A table with a header: its cells are separated by commas, semicolons, tabs, `|` or blanks, whichever gives the
+    /// columns that are named.
+    #[serde(alias = "table")]
+    Csv,
+    Text(TextLayout),
+}
+
+/// Rows in the lines of a text. The named groups of each expression are fields; `(?<key>...)` with `(?<value>...)` is a field
+/// with the name that `key` matches. Each line counts for the first list that matches it, in the order below.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TextLayout {
+    /// Lines whose fields belong to all rows after them, such as a heading.
+    pub context: Vec<Pattern>,
+    /// Lines that are rows.
+    pub row: Vec<Pattern>,
+    /// Lines that begin a row of several lines.
+    pub begin: Vec<Pattern>,
+    /// Lines with more fields of the row that has begun. Without `begin`, all of them in the file are one row.
+    pub part: Vec<Pattern>,
+    /// A line that only a complete file has.
+    pub last: Option<Pattern>,
+}
+
+/// A regular expression with named groups.
+#[derive(Clone, Debug)]
+pub struct Pattern(pub Regex);
+
+impl PartialEq for Pattern {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.as_str() == other.0.as_str()
+    }
+}
+
+impl<'de> Deserialize<'de> for Pattern {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(from)?;
+        Regex::new(&text).map(Self).map_err(serde::de::Error::custom)
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct DescribedMetric {
+    /// `{field}` in it is the text of a field.
+    pub name: String,
+    pub field: String,
+    /// Every field that this expression matches is a metric. Its groups `name` and `unit`, if it has them, replace `name` and
+    /// `unit`. `field` is empty then.
+    pub fields: Option<Pattern>,
+    pub unit: String,
+    /// The field with the unit.
+    pub unit_field: Option<String>,
+    pub better: Option<Better>,
+    /// Rows may lack it.
+    pub optional: bool,
+    /// The field is a summary of several measurements.
+    pub summary: Option<DescribedSummary>,
+    /// It follows from another metric, or describes the run: not judged.
+    pub shown: bool,
+    /// Zero means that it was not measured.
+    pub zero_is_absent: bool,
+}
+
+/// Fields next to a summary, if the tool states them.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct DescribedSummary {
+    pub deviation: Option<String>,
+    pub count: Option<String>,
+}
+
+impl DescribedMetric {
+    fn named_fields(&self) -> impl Iterator<Item = &String> {
+        let beside = self.summary.iter().flat_map(|it| [&it.deviation, &it.count]).flatten();
+        std::iter::once(&self.field).chain(&self.unit_field).chain(beside).filter(|name| !name.is_empty())
+    }
+}
+
+impl Described {
+    /// True if a field of this name is read.
+    pub(super) fn knows(&self, name: &str) -> bool {
+        self.named_fields().any(|field| field == name)
+            || self.metrics.iter().any(|it| it.fields.as_ref().is_some_and(|fields| fields.0.is_match(name)))
+    }
+
+    /// The fields that are named, without duplicates removed.
+    pub(super) fn named_fields(&self) -> impl Iterator<Item = &str> {
+        let lists = [
+            &self.parameters,
+            &self.optional_parameters,
+            &self.facts,
+            &self.row_facts,
+            &self.settings,
+            &self.notes,
+            &self.errors,
+            &self.positive,
+            &self.zero,
+        ];
+        let tables = [&self.except, &self.passed, &self.skipped].into_iter().flat_map(BTreeMap::keys);
+        let metrics = self.metrics.iter().flat_map(DescribedMetric::named_fields);
+        let all = lists.into_iter().flatten().chain(self.commit.iter()).chain(self.started.iter());
+        let all = all.chain(self.equal.iter().flatten()).chain(tables).chain(self.conditions.keys());
+        let texts = std::iter::once(&self.case).chain(self.metrics.iter().map(|metric| &metric.name));
+        all.chain(metrics).map(String::as_str).chain(texts.flat_map(|text| template_fields(text)))
+    }
+
+    /// The fields that are read, for the documentation.
+    pub(super) fn documented(&self) -> String {
+        let unique = |fields: &mut dyn Iterator<Item = String>| {
+            let mut seen = Vec::new();
+            fields.for_each(|name| {
+                if !seen.contains(&name) {
+                    seen.push(name)
+                }
+            });
+            seen.join(", ")
+        };
+        let quoted = |name: &str| format!("`{}`", field_name(name));
+        let parameters = self.parameters.iter().chain(&self.optional_parameters).map(String::as_str);
+        let parameters = template_fields(&self.case).chain(parameters);
+        let measured = self.metrics.iter().flat_map(|metric| {
+            let matched = metric.fields.iter().map(|_| "others by their names".to_owned());
+            metric.named_fields().map(|name| quoted(name)).chain(matched)
+        });
+        let ends =
+            self.errors.iter().chain(&self.positive).chain(&self.zero).chain(self.equal.iter().flatten());
+        let ends = ends.chain(self.passed.keys()).chain(self.skipped.keys());
+        let run = self.facts.iter().chain(&self.row_facts).chain(&self.commit).chain(&self.started);
+        let parts = [
+            (unique(&mut parameters.map(|name| quoted(name))), "as parameters"),
+            (unique(&mut measured.into_iter()), ""),
+            (unique(&mut ends.map(|name| quoted(name))), "for failures"),
+            (unique(&mut run.map(|name| quoted(name))), "of the run"),
+            (unique(&mut self.settings.iter().map(|name| quoted(name))), "as settings"),
+        ];
+        let parts = parts.into_iter().filter(|(names, _)| !names.is_empty());
+        parts
+            .map(|(names, what)| format!("{names} {what}").trim_end().to_owned())
+            .collect::<Vec<_>>()
+            .join("; ")
+    }
+}
+
+/// The fields between braces: `a` and `b` of `{a}/{b}`.
+pub(super) fn template_fields(text: &str) -> impl Iterator<Item = &str> {
+    text.split('{').skip(1).filter_map(|rest| rest.split_once('}').map(|(name, _)| name))
+}
+
+/// The name of a field as a parameter or a fact: `config.seq` for `$.config.seq` and `^config.seq`.
+pub(super) fn field_name(field: &str) -> String {
+    field.trim_start_matches(['$', '.', '^', '@']).to_owned()
+}

@@ -1,0 +1,380 @@
+//! Makes a case of each row, as the description says.
+
+use std::collections::BTreeMap;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+use serde_json::{Map, Value, json};
+use serde_json_path::JsonPath;
+
+use super::description::{Described, DescribedMetric, RowLayout, field_name, template_fields};
+use super::field::{Cell, Field};
+use super::source::{self, Row};
+use crate::adapters::formats::interface::format::{
+    DeclaredFormat, FormatAbout, ResultFile, ResultFormat, RunReading,
+};
+use crate::adapters::formats::readers::time::{utc, utc_millis};
+use crate::adapters::formats::readers::values::unknown;
+use crate::adapters::interface::adapter::{MetricReading, Reading, Reads};
+use crate::adapters::interface::case::{fail, failed, metric_name, named, skipped, summary};
+use crate::adapters::interface::output::ReadError;
+use gbench_model::Params;
+
+const ROWS: &str = "rows";
+
+impl ResultFormat for Described {
+    fn name(&self) -> &'static str {
+        ROWS
+    }
+
+    fn about(&self) -> FormatAbout {
+        FormatAbout { title: "rows as described", reads: Reads::Samples, ..DeclaredFormat::SUMMARY.about() }
+    }
+
+    fn recognises(&self, _file: &ResultFile) -> bool {
+        false
+    }
+
+    fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
+        let plan = Plan::of(self).map_err(|what| file.wrong(what))?;
+        let mut runs = Runs::default();
+        plan.each_row(file, &mut |row| plan.add(row, &mut runs))?;
+        if runs.runs.is_empty() && !self.conditions.is_empty() {
+            return Err(file.wrong("no row fulfils the conditions"));
+        }
+        Ok(runs.runs)
+    }
+}
+
+/// A description whose fields are parsed.
+struct Plan<'d> {
+    described: &'d Described,
+    path: Option<JsonPath>,
+    fields: HashMap<&'d str, Field>,
+}
+
+impl<'d> Plan<'d> {
+    /// Errors: a field is not a valid JSON path.
+    fn of(described: &'d Described) -> Result<Self, String> {
+        let path = match &described.layout {
+            RowLayout::Json(path) => {
+                Some(JsonPath::parse(path).map_err(|error| format!("`{path}` is not a JSON path: {error}"))?)
+            }
+            RowLayout::Auto | RowLayout::Csv | RowLayout::Text(_) => None,
+        };
+        let fields = described.named_fields().map(|name| Ok((name, Field::parse(name)?)));
+        Ok(Self { described, path, fields: fields.collect::<Result<_, String>>()? })
+    }
+
+    fn each_row(&self, file: &ResultFile, sink: source::Sink) -> Result<(), ReadError> {
+        let text = file.text()?;
+        let outward = self.fields.values().any(Field::leaves_the_row);
+        let is_json = text.trim_start().starts_with(['{', '[']);
+        match &self.described.layout {
+            RowLayout::Json(_) => source::json(file, self.path.as_ref(), outward, sink),
+            RowLayout::Auto if is_json => source::json(file, None, outward, sink),
+            RowLayout::Auto | RowLayout::Csv => {
+                let named = self.described.parameters.iter().chain(self.described.conditions.keys());
+                let columns: Vec<&Field> = named.filter_map(|name| self.fields.get(name.as_str())).collect();
+                source::table(file, text, &columns, sink)
+            }
+            RowLayout::Text(layout) => source::text(file, text, layout, sink),
+        }
+    }
+
+    /// The value of a field that the description names.
+    fn cell<'r>(&self, row: &'r dyn Row, name: &str) -> Option<Cell<'r>> {
+        row.cell(self.fields.get(name)?)
+    }
+
+    fn text(&self, row: &dyn Row, name: &str) -> Option<String> {
+        Some(self.cell(row, name)?.text().into_owned())
+    }
+
+    fn is_one_of(&self, row: &dyn Row, name: &str, values: &[String]) -> bool {
+        self.cell(row, name).is_some_and(|cell| values.iter().any(|value| *value == cell.text()))
+    }
+
+    /// A text whose `{fields}` are replaced. Errors: the row lacks one.
+    fn filled(&self, row: &dyn Row, template: &str) -> Result<String, ReadError> {
+        template_fields(template).try_fold(template.to_owned(), |text, name| {
+            let value = self.text(row, name).ok_or_else(|| row.wrong(format!("the row has no `{name}`")))?;
+            Ok(text.replace(&format!("{{{name}}}"), &value))
+        })
+    }
+
+    /// Adds the case of a row to the run of its commit and its facts.
+    fn add(&self, row: &dyn Row, runs: &mut Runs) -> Result<(), ReadError> {
+        let described = self.described;
+        let fits = |(name, value): (&String, &String)| {
+            self.cell(row, name).is_some_and(|cell| cell.text() == value.as_str())
+        };
+        let is_excepted = described.except.iter().any(|(name, values)| self.is_one_of(row, name, values));
+        if is_excepted || !described.conditions.iter().all(fits) {
+            return Ok(());
+        }
+        let mut reading = self.reading(row)?;
+        if let Some(message) = row.object().and_then(failed_row) {
+            reading = reading.with_end(failed(message));
+        }
+        let run = runs.run(self, row);
+        let of_row = |names: &[String]| -> Vec<(String, Value)> {
+            let fact = |name: &String| Some((field_name(name), json!(self.cell(row, name)?.param()?)));
+            names.iter().filter_map(fact).collect()
+        };
+        run.also_of_row(of_row(&described.row_facts));
+        run.settings_of_row(of_row(&described.settings));
+        let others = row.object().filter(|_| described.keeps_others).into_iter().flatten();
+        let others =
+            unknown(others.map(|(name, value)| (name.as_str(), value)), |name| described.knows(name));
+        run.also_of_row(others);
+        runs.add(reading, described);
+        Ok(())
+    }
+
+    fn reading(&self, row: &dyn Row) -> Result<Reading, ReadError> {
+        let described = self.described;
+        let mut params = Params::new();
+        for name in &described.parameters {
+            let found = self.cell(row, name).ok_or_else(|| row.wrong(format!("the row has no `{name}`")))?;
+            let value = found.param().ok_or_else(|| {
+                row.wrong(format!("`{name}` is an object, and a parameter is a value or a list of values"))
+            })?;
+            params.insert(field_name(name), value);
+        }
+        let optional = described.optional_parameters.iter();
+        params.extend(optional.filter_map(|name| Some((field_name(name), self.cell(row, name)?.param()?))));
+        let case = self.filled(row, &described.case)?;
+        let mut reading = named(if case.is_empty() { ROWS } else { &case }, params);
+        reading.case.case = case;
+        for name in &described.notes {
+            reading.note(&field_name(name), self.cell(row, name).and_then(|cell| Some(json!(cell.param()?))));
+        }
+        let is_skipped = described.skipped.iter().find(|(name, values)| self.is_one_of(row, name, values));
+        if let Some((name, _)) = is_skipped {
+            let reason = format!("`{name}` is {}", self.text(row, name).unwrap_or_default());
+            return Ok(reading.with_end(skipped(reason)));
+        }
+        if let Some(message) = self.failure(row)? {
+            return Ok(reading.with_end(failed(message)));
+        }
+        for metric in &described.metrics {
+            match &metric.fields {
+                None => self.metric(row, metric, &metric.field, &mut reading)?,
+                Some(fields) => {
+                    for name in row.names() {
+                        let Some(found) = fields.0.captures(name) else { continue };
+                        let group = |group| found.name(group).map(|found| found.as_str().to_owned());
+                        let own = DescribedMetric {
+                            name: metric_name(&group("name").unwrap_or_else(|| metric.name.clone())),
+                            unit: group("unit").unwrap_or_else(|| metric.unit.clone()),
+                            fields: None,
+                            ..metric.clone()
+                        };
+                        self.metric(row, &own, name, &mut reading)?;
+                    }
+                }
+            }
+        }
+        Ok(reading)
+    }
+
+    /// Why a row has no measurement, according to its own fields. Errors: the field that says so is missing.
+    fn failure(&self, row: &dyn Row) -> Result<Option<String>, ReadError> {
+        let Described { errors, positive, zero, equal, passed, .. } = self.described;
+        let mut messages = errors.iter().filter_map(|name| self.text(row, name));
+        if let Some(message) = messages.find(|text| !text.trim().is_empty()) {
+            return Ok(Some(message));
+        }
+        for (name, values) in passed {
+            let found = self.text(row, name);
+            let found = found.ok_or_else(|| {
+                row.wrong(format!("the row has no `{name}`, which says whether it passed: it is incomplete"))
+            })?;
+            if !values.contains(&found) {
+                return Ok(Some(format!("`{name}` is {found}")));
+            }
+        }
+        // Missing or not a number: the metric that needs it decides.
+        let not = |names: &[String], is_fine: fn(f64) -> bool, what: &str| {
+            names.iter().find_map(|name| {
+                let found = self.cell(row, name)?;
+                let is_wrong = !found.numbers()?.into_iter().all(is_fine);
+                is_wrong.then(|| format!("`{name}` is {}, which is not {what}", found.text()))
+            })
+        };
+        let differs = || {
+            equal.iter().find_map(|[one, other]| {
+                let (first, second) = (self.cell(row, one)?, self.cell(row, other)?);
+                let is_same = first.number()? == second.number()?;
+                (!is_same).then(|| format!("`{one}` is {}, and `{other}` is {}", first.text(), second.text()))
+            })
+        };
+        let any_of_several = |names: &[String]| {
+            names.iter().find_map(|name| {
+                let found = self.cell(row, name)?;
+                let values = found.numbers()?;
+                let is_fine = values.iter().all(|value| *value > 0.0);
+                (!is_fine).then(|| format!("`{name}` is {}, which is not above zero", found.text()))
+            })
+        };
+        Ok(any_of_several(positive).or_else(|| not(zero, |value| value == 0.0, "zero")).or_else(differs))
+    }
+
+    fn metric(
+        &self,
+        row: &dyn Row,
+        metric: &DescribedMetric,
+        field: &str,
+        reading: &mut Reading,
+    ) -> Result<(), ReadError> {
+        let parsed;
+        let place = match self.fields.get(field) {
+            Some(place) => place,
+            None => {
+                // It is a name of the row, found by an expression.
+                parsed = Field::parse(field).map_err(|what| row.wrong(what))?;
+                &parsed
+            }
+        };
+        let Some(found) = row.cell(place) else {
+            match row.blank(place) {
+                _ if metric.optional => {}
+                Some(message) => fail(reading, message),
+                None => return Err(row.wrong(format!("the row has no `{field}`"))),
+            }
+            return Ok(());
+        };
+        let is_word = |words: &[String]| words.iter().any(|word| word.eq_ignore_ascii_case(&found.text()));
+        if is_word(&self.described.absent_words) {
+            return Ok(());
+        }
+        if is_word(&self.described.failed_words) {
+            fail(reading, format!("`{field}` is {}", found.text()));
+            return Ok(());
+        }
+        let values = found
+            .numbers()
+            .ok_or_else(|| row.wrong(format!("`{field}` is `{}`, which is not a number", found.text())))?;
+        if metric.zero_is_absent && values.iter().all(|value| *value == 0.0) {
+            return Ok(());
+        }
+        let unit = metric.unit_field.as_ref().and_then(|name| self.text(row, name));
+        let unit = unit.unwrap_or_else(|| metric.unit.clone());
+        let unit = self.described.units.get(&unit).unwrap_or(&unit);
+        let name = self.filled(row, &metric.name)?;
+        let name = if name == metric.name { name } else { metric_name(&name) };
+        let read = reading.metric(&name, unit, metric.better);
+        match (&metric.summary, values.as_slice()) {
+            (Some(beside), [value]) => {
+                let number = |name: &Option<String>| self.cell(row, name.as_ref()?)?.number();
+                let count = number(&beside.count).map(|count| count as u64);
+                read.summary = Some(summary(*value, number(&beside.deviation), count));
+            }
+            _ => read.values.extend(values),
+        }
+        read.judged &= !metric.shown;
+        Ok(())
+    }
+}
+
+/// The runs of a file, and the places of their cases.
+#[derive(Default)]
+struct Runs {
+    runs: Vec<RunReading>,
+    /// The run of the last row.
+    last: usize,
+    /// Only for rows of which several are one case.
+    cases: HashMap<(usize, String), usize>,
+}
+
+impl Runs {
+    fn run(&mut self, plan: &Plan, row: &dyn Row) -> &mut RunReading {
+        let described = plan.described;
+        let commit = described.commit.as_ref().and_then(|name| plan.text(row, name));
+        let started = described.started.as_ref().and_then(|name| moment(&plan.cell(row, name)?));
+        let fact = |name: &String| Some((field_name(name), json!(plan.cell(row, name)?.param()?)));
+        let facts: BTreeMap<String, Value> = described.facts.iter().filter_map(fact).collect();
+        let is_same = |run: &RunReading| run.commit == commit && run.facts == facts;
+        let place = self.runs.iter().position(is_same).unwrap_or(self.runs.len());
+        if place == self.runs.len() {
+            self.runs.push(RunReading { commit, facts, ..RunReading::default() });
+        }
+        self.last = place;
+        let run = &mut self.runs[place];
+        // The run began with its first row.
+        run.started = run.started.take().into_iter().chain(started).min();
+        run
+    }
+
+    /// Adds a case to the run of the last row.
+    fn add(&mut self, reading: Reading, described: &Described) {
+        let readings = &mut self.runs[self.last].readings;
+        if !(described.joins || described.samples) {
+            readings.push(reading);
+            return;
+        }
+        match self.cases.entry((self.last, reading.case.native.clone())) {
+            Entry::Vacant(place) => {
+                place.insert(readings.len());
+                readings.push(reading);
+            }
+            Entry::Occupied(place) => {
+                let known = &mut readings[*place.get()];
+                let is_new =
+                    |metric: &MetricReading| known.metrics.iter().all(|other| other.name != metric.name);
+                let fits = described.samples || reading.metrics.iter().all(is_new);
+                if fits {
+                    joined(known, reading);
+                } else {
+                    readings.push(reading);
+                }
+            }
+        }
+    }
+}
+
+/// Adds the metrics of another row to a case.
+fn joined(known: &mut Reading, again: Reading) {
+    if let crate::adapters::interface::adapter::End::Failed { message } = again.end {
+        fail(known, message);
+    }
+    known.metadata.extend(again.metadata);
+    for metric in again.metrics {
+        match known.metrics.iter_mut().find(|other| other.name == metric.name) {
+            Some(same) => same.values.extend(metric.values),
+            None => known.metrics.push(metric),
+        }
+    }
+}
+
+fn moment(cell: &Cell) -> Option<String> {
+    /// Seconds of a year that is certainly not one of milliseconds.
+    const MOST_SECONDS: f64 = 1e11;
+    match cell.number() {
+        Some(number) if number < MOST_SECONDS => utc_millis(number * 1e3),
+        Some(number) => utc_millis(number),
+        None => utc(&cell.text()),
+    }
+}
+
+/// Keys that well-known tools write next to the numbers of a failed run.
+pub fn failed_row(entry: &Map<String, Value>) -> Option<String> {
+    // Google Benchmark.
+    for key in ["error_occurred", "skipped"] {
+        if entry.get(key) == Some(&Value::Bool(true)) {
+            let message =
+                ["error_message", "skip_message"].into_iter().find_map(|key| entry.get(key)?.as_str());
+            let message = message.map_or(String::new(), |message| {
+                format!(": {}", message.chars().take(200).collect::<String>())
+            });
+            return Some(format!("`{key}` is true, despite the number{message}"));
+        }
+    }
+    // hyperfine with `--ignore-failure`.
+    let codes = entry.get("exit_codes")?.as_array()?;
+    let bad = codes.iter().find(|code| code.as_i64() != Some(0))?;
+    let bad =
+        if bad.is_null() { "ended by a signal".to_owned() } else { format!("ended with exit code {bad}") };
+    Some(format!("its `exit_codes` say that the command {bad}"))
+}

@@ -1,0 +1,126 @@
+//! The formats that the `.toml` files of this folder describe.
+
+use serde::{Deserialize, Deserializer};
+
+use super::description::{Described, Pattern, RowLayout};
+use super::source::has_columns;
+use crate::adapters::formats::interface::format::{FormatAbout, ResultFormat};
+use crate::adapters::formats::interface::prelude::*;
+
+/// The files, by what their formats are about.
+const SHELVES: [&str; 1] = [include_str!("serving.toml")];
+
+/// One table `[[format]]`. Its texts are leaked: the list is read once.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::adapters::formats) struct RowFormat {
+    name: Leaked,
+    title: Leaked,
+    versions: Leaked,
+    direction: Leaked,
+    /// As in [`FormatAbout`].
+    #[serde(default)]
+    tried: Vec<Leaked>,
+    layouts: Vec<Layout>,
+    #[serde(skip)]
+    fields: Leaked,
+    #[serde(skip)]
+    versions_tried: &'static [&'static str],
+}
+
+/// One of the forms in which a tool leaves its rows.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Layout {
+    /// Keys and paths, `results[].spec.id`, or columns that together are in files of this format alone.
+    #[serde(default)]
+    known_by: Vec<String>,
+    /// Lines that no other program writes: one for each expression.
+    #[serde(default)]
+    known_by_lines: Vec<KnownLine>,
+    rows: Described,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct KnownLine {
+    /// A part of the line.
+    word: String,
+    line: Pattern,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Leaked(&'static str);
+
+impl<'de> Deserialize<'de> for Leaked {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        String::deserialize(from).map(|text| Self(text.leak()))
+    }
+}
+
+pub(in crate::adapters::formats) fn leaked() -> &'static [RowFormat] {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct File {
+        format: Vec<RowFormat>,
+    }
+    // The texts are a part of this program, and a test reads them.
+    #[expect(clippy::expect_used)]
+    let read = |text: &str| toml::from_str::<File>(text).expect("the formats are read by a test").format;
+    let mut formats: Vec<RowFormat> = SHELVES.into_iter().flat_map(read).collect();
+    for format in &mut formats {
+        format.layouts.iter_mut().for_each(|layout| layout.rows.keeps_others = true);
+        let fields: Vec<String> = format.layouts.iter().map(|layout| layout.rows.documented()).collect();
+        let tried: Vec<&str> = format.tried.iter().map(|version| version.0).collect();
+        format.fields = Leaked(fields.join("; or ").leak());
+        format.versions_tried = tried.leak();
+    }
+    formats.leak()
+}
+
+impl Layout {
+    fn recognises(&self, file: &ResultFile) -> bool {
+        if !self.known_by_lines.is_empty() {
+            let is_there = |known: &KnownLine| file.any_line(&known.word, |line| known.line.0.is_match(line));
+            return self.known_by_lines.iter().all(is_there);
+        }
+        let keys: Vec<&str> = self.known_by.iter().map(String::as_str).collect();
+        if keys.is_empty() {
+            return false;
+        }
+        if file.begins(b'{') || file.begins(b'[') {
+            let first = keys.iter().map(|key| key.split(['.', '[']).next().unwrap_or(key));
+            return Outline::shows(file, &first.collect::<Vec<_>>(), &keys);
+        }
+        let is_table = matches!(self.rows.layout, RowLayout::Csv | RowLayout::Auto);
+        is_table && has_columns(&file.first_line(), &self.known_by)
+    }
+}
+
+impl ResultFormat for RowFormat {
+    fn name(&self) -> &'static str {
+        self.name.0
+    }
+
+    fn about(&self) -> FormatAbout {
+        let [title, versions, direction] = [self.title, self.versions, self.direction].map(|text| text.0);
+        let mut metrics = self.layouts.iter().flat_map(|layout| &layout.rows.metrics);
+        let reads =
+            if metrics.any(|metric| metric.summary.is_some()) { Reads::Summary } else { Reads::Samples };
+        FormatAbout { title, versions, fields: self.fields.0, direction, reads, tried: self.versions_tried }
+    }
+
+    fn recognises(&self, file: &ResultFile) -> bool {
+        self.layouts.iter().any(|layout| layout.recognises(file))
+    }
+
+    /// Reads the layout that recognises the file; else the first that can read it. Errors: those of the first layout.
+    fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
+        if let Some(layout) = self.layouts.iter().find(|layout| layout.recognises(file)) {
+            return layout.rows.read(file);
+        }
+        let mut read = self.layouts.iter().map(|layout| layout.rows.read(file));
+        let first = read.next().unwrap_or_else(|| Err(file.wrong("it is not of this format")));
+        first.or_else(|error| read.find_map(Result::ok).ok_or(error))
+    }
+}
