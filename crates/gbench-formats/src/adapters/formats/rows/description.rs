@@ -12,6 +12,8 @@ use gbench_model::Better;
 /// - a key or a column, `elapsed_ms`, or the keys on the way to it, `our_kernel.median`;
 /// - a JSON path in the row, `$.samples[0].value`;
 /// - `^` and a field of the document that contains the row: `^config.model`;
+/// - `../` and a field of the object that contains the row, `../../` and one of the next object around it;
+/// - `tags.*`, for parameters and facts: every value of an object that nothing else names;
 /// - `@key`, the row's own key in a JSON object; `@key.1` is the key of its parent, and so on;
 /// - `end - start`, the difference of two fields, for a metric.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -30,6 +32,8 @@ pub struct Described {
     pub optional_parameters: Vec<String>,
     /// Fields about the machine and the software: rows that differ in one are of different runs.
     pub facts: Vec<String>,
+    /// Fields that distinguish runs and say nothing else, such as an id.
+    pub runs: Vec<String>,
     /// Facts of the run that may differ between its rows.
     pub row_facts: Vec<String>,
     /// Fields with how often, or how long, it measured.
@@ -85,7 +89,7 @@ pub enum RowLayout {
 }
 
 /// Rows in the lines of a text. The named groups of each expression are fields; `(?<key>...)` with `(?<value>...)` is a field
-/// with the name that `key` matches. Each line counts for the first list that matches it, in the order below.
+/// with the name that `key` matches. Each line counts for the first list with an expression that matches it, in the order below.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TextLayout {
@@ -97,6 +101,8 @@ pub struct TextLayout {
     pub begin: Vec<Pattern>,
     /// Lines with more fields of the row that has begun. Without `begin`, all of them in the file are one row.
     pub part: Vec<Pattern>,
+    /// Lines that say that all rows of the file have failed, such as a validation.
+    pub failed: Vec<Pattern>,
     /// A line that only a complete file has.
     pub last: Option<Pattern>,
 }
@@ -124,13 +130,15 @@ pub struct DescribedMetric {
     /// `{field}` in it is the text of a field.
     pub name: String,
     pub field: String,
-    /// Every field that this expression matches is a metric. Its groups `name` and `unit`, if it has them, replace `name` and
-    /// `unit`. `field` is empty then.
+    /// Every field that this expression matches is a metric. Its group `name` replaces `{name}` in `name`, or all of it if that
+    /// is empty, and its group `unit` replaces `unit`. `field` is empty then. Fields in objects are matched as `object.field`.
     pub fields: Option<Pattern>,
     pub unit: String,
     /// The field with the unit.
     pub unit_field: Option<String>,
     pub better: Option<Better>,
+    /// Only in rows in which a field has one of these values.
+    pub when: BTreeMap<String, Vec<String>>,
     /// Rows may lack it.
     pub optional: bool,
     /// The field is a summary of several measurements.
@@ -152,7 +160,8 @@ pub struct DescribedSummary {
 impl DescribedMetric {
     fn named_fields(&self) -> impl Iterator<Item = &String> {
         let beside = self.summary.iter().flat_map(|it| [&it.deviation, &it.count]).flatten();
-        std::iter::once(&self.field).chain(&self.unit_field).chain(beside).filter(|name| !name.is_empty())
+        let all = std::iter::once(&self.field).chain(&self.unit_field).chain(beside).chain(self.when.keys());
+        all.filter(|name| !name.is_empty())
     }
 }
 
@@ -169,6 +178,7 @@ impl Described {
             &self.parameters,
             &self.optional_parameters,
             &self.facts,
+            &self.runs,
             &self.row_facts,
             &self.settings,
             &self.notes,
@@ -207,7 +217,7 @@ impl Described {
         let ends = ends.chain(self.passed.keys()).chain(self.skipped.keys());
         let run = self.facts.iter().chain(&self.row_facts).chain(&self.commit).chain(&self.started);
         let parts = [
-            (unique(&mut parameters.map(|name| quoted(name))), "as parameters"),
+            (unique(&mut parameters.map(quoted)), "as parameters"),
             (unique(&mut measured.into_iter()), ""),
             (unique(&mut ends.map(|name| quoted(name))), "for failures"),
             (unique(&mut run.map(|name| quoted(name))), "of the run"),
@@ -228,5 +238,5 @@ pub(super) fn template_fields(text: &str) -> impl Iterator<Item = &str> {
 
 /// The name of a field as a parameter or a fact: `config.seq` for `$.config.seq` and `^config.seq`.
 pub(super) fn field_name(field: &str) -> String {
-    field.trim_start_matches(['$', '.', '^', '@']).to_owned()
+    field.trim_start_matches(['$', '.', '^', '@', '/']).to_owned()
 }

@@ -17,14 +17,14 @@ pub(super) struct Field {
 }
 
 pub(super) enum Place {
-    /// A key, a column or a group.
+    /// A key, a column or a group, or the keys on the way to one.
     Named {
-        /// The keys on the way, if there is no key of the whole name.
-        steps: Vec<String>,
         minus: Option<Box<(Field, Field)>>,
     },
     Path(JsonPath),
     Document(Box<Field>),
+    /// A field of the object, or the list, that contains the row; of the next one around it, and so on.
+    Around(usize, Box<Field>),
     /// The key of the row, or that of its so-manieth parent.
     Own(usize),
 }
@@ -38,6 +38,10 @@ impl Field {
             )
         } else if let Some(outer) = text.strip_prefix('^') {
             Place::Document(Box::new(Self::parse(outer)?))
+        } else if text.starts_with("../") {
+            let parts: Vec<&str> = text.split("../").collect();
+            let inner = parts.last().copied().unwrap_or_default();
+            Place::Around(parts.len() - 1, Box::new(Self::parse(inner)?))
         } else if let Some(level) = own_level(text) {
             Place::Own(level)
         } else {
@@ -45,14 +49,14 @@ impl Field {
                 Some((from, less)) => Some(Box::new((Self::parse(from.trim())?, Self::parse(less.trim())?))),
                 None => None,
             };
-            Place::Named { steps: text.split('.').map(str::to_owned).collect(), minus }
+            Place::Named { minus }
         };
         Ok(Self { text: text.to_owned(), place })
     }
 
     /// True if it needs the document around the row.
     pub(super) fn leaves_the_row(&self) -> bool {
-        matches!(self.place, Place::Document(_) | Place::Own(_))
+        matches!(self.place, Place::Document(_) | Place::Around(..) | Place::Own(_))
     }
 }
 
@@ -109,6 +113,11 @@ impl<'a> Cell<'a> {
         }
     }
 
+    /// True for a list in which a measurement is missing.
+    pub(super) fn has_gap(&self) -> bool {
+        matches!(self, Self::Json(Value::Array(list)) if list.is_empty() || list.iter().any(Value::is_null))
+    }
+
     /// Its number, or the numbers of its list.
     pub(super) fn numbers(&self) -> Option<Vec<f64>> {
         match self {
@@ -120,26 +129,57 @@ impl<'a> Cell<'a> {
     }
 }
 
+/// The texts, flags, numbers and lists of an object, if a field is one.
+pub(super) fn entries_of<'a>(object: &Cell<'a>) -> impl Iterator<Item = (&'a String, ParamValue)> {
+    let entries = match object {
+        Cell::Json(Value::Object(entries)) => Some(entries),
+        Cell::Json(_) | Cell::Text(_) | Cell::Number(_) => None,
+    };
+    entries.into_iter().flatten().filter_map(|(name, value)| Some((name, param_of(value)?)))
+}
+
 /// The field of an object. Null is treated as absent.
 pub(super) fn of_object<'a>(object: &'a Value, field: &Field) -> Option<Cell<'a>> {
     match &field.place {
-        Place::Named { steps, minus } => {
-            if let Some(value) = object.get(&field.text) {
+        Place::Named { minus } => {
+            if let Some(value) = nested(object, &field.text) {
                 return present(value);
             }
-            if let Some(pair) = minus {
-                let (from, less) = (of_object(object, &pair.0)?, of_object(object, &pair.1)?);
-                return Some(Cell::Number(from.number()? - less.number()?));
-            }
-            let step = |value: &'a Value, step: &String| match value {
-                Value::Array(list) => list.get(step.parse::<usize>().ok()?),
-                value => value.get(step),
-            };
-            present(steps.iter().try_fold(object, step)?)
+            let (from, less) =
+                minus.as_deref().map(|(from, less)| (of_object(object, from), of_object(object, less)))?;
+            Some(Cell::Number(from?.number()? - less?.number()?))
         }
         Place::Path(path) => present(path.query(object).exactly_one().ok()?),
-        Place::Document(_) | Place::Own(_) => None,
+        Place::Document(_) | Place::Around(..) | Place::Own(_) => None,
     }
+}
+
+/// The value of a key, or at the end of keys with dots between them, which may have dots themselves.
+fn nested<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
+    let child = |key: &str| match value {
+        Value::Array(list) => list.get(key.parse::<usize>().ok()?),
+        value => value.get(key),
+    };
+    child(name).or_else(|| {
+        let mut dots = name.match_indices('.');
+        dots.find_map(|(dot, _)| nested(child(&name[..dot])?, &name[dot + 1..]))
+    })
+}
+
+/// The names of all fields of an object, with those of the objects in it.
+pub(super) fn names_of(value: &Value) -> Vec<String> {
+    fn add(value: &Value, before: &str, names: &mut Vec<String>) {
+        for (key, value) in value.as_object().into_iter().flatten() {
+            let name = if before.is_empty() { key.clone() } else { format!("{before}.{key}") };
+            match value {
+                Value::Object(_) => add(value, &name, names),
+                _ => names.push(name),
+            }
+        }
+    }
+    let mut names = Vec::new();
+    add(value, "", &mut names);
+    names
 }
 
 fn present(value: &Value) -> Option<Cell<'_>> {

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use serde_json_path::JsonPath;
 
 use super::description::{Described, DescribedMetric, RowLayout, field_name, template_fields};
-use super::field::{Cell, Field};
+use super::field::{Cell, Field, entries_of};
 use super::source::{self, Row};
 use crate::adapters::formats::interface::format::{
     DeclaredFormat, FormatAbout, ResultFile, ResultFormat, RunReading,
@@ -18,7 +18,7 @@ use crate::adapters::formats::readers::values::unknown;
 use crate::adapters::interface::adapter::{MetricReading, Reading, Reads};
 use crate::adapters::interface::case::{fail, failed, metric_name, named, skipped, summary};
 use crate::adapters::interface::output::ReadError;
-use gbench_model::Params;
+use gbench_model::{ParamValue, Params, direction_of_unit};
 
 const ROWS: &str = "rows";
 
@@ -62,7 +62,9 @@ impl<'d> Plan<'d> {
             }
             RowLayout::Auto | RowLayout::Csv | RowLayout::Text(_) => None,
         };
-        let fields = described.named_fields().map(|name| Ok((name, Field::parse(name)?)));
+        let fields = described
+            .named_fields()
+            .map(|name| Ok((name, Field::parse(name.strip_suffix(".*").unwrap_or(name))?)));
         Ok(Self { described, path, fields: fields.collect::<Result<_, String>>()? })
     }
 
@@ -91,6 +93,25 @@ impl<'d> Plan<'d> {
         Some(self.cell(row, name)?.text().into_owned())
     }
 
+    /// The values of the fields that the row has, by their names; of `tags.*` all that nothing else names.
+    fn values<'r>(
+        &self,
+        row: &'r dyn Row,
+        names: &'r [String],
+    ) -> impl Iterator<Item = (String, ParamValue)> + use<'_, 'r, 'd> {
+        names.iter().flat_map(move |name| {
+            let Some(cell) = self.cell(row, name) else { return Vec::new() };
+            let Some(object) = name.strip_suffix(".*") else {
+                return cell.param().map(|value| (field_name(name), value)).into_iter().collect();
+            };
+            let own = |(key, value): (&String, ParamValue)| {
+                let is_named = self.fields.contains_key(format!("{object}.{key}").as_str());
+                (!is_named).then(|| (key.clone(), value))
+            };
+            entries_of(&cell).filter_map(own).collect()
+        })
+    }
+
     fn is_one_of(&self, row: &dyn Row, name: &str, values: &[String]) -> bool {
         self.cell(row, name).is_some_and(|cell| values.iter().any(|value| *value == cell.text()))
     }
@@ -114,13 +135,12 @@ impl<'d> Plan<'d> {
             return Ok(());
         }
         let mut reading = self.reading(row)?;
-        if let Some(message) = row.object().and_then(failed_row) {
+        if let Some(message) = row.object().and_then(failed_row).or_else(|| row.failed().map(str::to_owned)) {
             reading = reading.with_end(failed(message));
         }
         let run = runs.run(self, row);
         let of_row = |names: &[String]| -> Vec<(String, Value)> {
-            let fact = |name: &String| Some((field_name(name), json!(self.cell(row, name)?.param()?)));
-            names.iter().filter_map(fact).collect()
+            self.values(row, names).map(|(name, value)| (name, json!(value))).collect()
         };
         run.also_of_row(of_row(&described.row_facts));
         run.settings_of_row(of_row(&described.settings));
@@ -142,8 +162,7 @@ impl<'d> Plan<'d> {
             })?;
             params.insert(field_name(name), value);
         }
-        let optional = described.optional_parameters.iter();
-        params.extend(optional.filter_map(|name| Some((field_name(name), self.cell(row, name)?.param()?))));
+        params.extend(self.values(row, &described.optional_parameters));
         let case = self.filled(row, &described.case)?;
         let mut reading = named(if case.is_empty() { ROWS } else { &case }, params);
         reading.case.case = case;
@@ -159,19 +178,26 @@ impl<'d> Plan<'d> {
             return Ok(reading.with_end(failed(message)));
         }
         for metric in &described.metrics {
+            if !metric.when.iter().all(|(name, values)| self.is_one_of(row, name, values)) {
+                continue;
+            }
             match &metric.fields {
                 None => self.metric(row, metric, &metric.field, &mut reading)?,
                 Some(fields) => {
                     for name in row.names() {
-                        let Some(found) = fields.0.captures(name) else { continue };
+                        let Some(found) = fields.0.captures(&name) else { continue };
                         let group = |group| found.name(group).map(|found| found.as_str().to_owned());
                         let own = DescribedMetric {
-                            name: metric_name(&group("name").unwrap_or_else(|| metric.name.clone())),
+                            name: metric_name(&match group("name") {
+                                Some(name) if metric.name.is_empty() => name,
+                                Some(name) => metric.name.replace("{name}", &name),
+                                None => metric.name.clone(),
+                            }),
                             unit: group("unit").unwrap_or_else(|| metric.unit.clone()),
                             fields: None,
                             ..metric.clone()
                         };
-                        self.metric(row, &own, name, &mut reading)?;
+                        self.metric(row, &own, &name, &mut reading)?;
                     }
                 }
             }
@@ -183,7 +209,7 @@ impl<'d> Plan<'d> {
     fn failure(&self, row: &dyn Row) -> Result<Option<String>, ReadError> {
         let Described { errors, positive, zero, equal, passed, .. } = self.described;
         let mut messages = errors.iter().filter_map(|name| self.text(row, name));
-        if let Some(message) = messages.find(|text| !text.trim().is_empty()) {
+        if let Some(message) = messages.find(|text| !["", "{}", "[]", "false"].contains(&text.trim())) {
             return Ok(Some(message));
         }
         for (name, values) in passed {
@@ -253,6 +279,10 @@ impl<'d> Plan<'d> {
             fail(reading, format!("`{field}` is {}", found.text()));
             return Ok(());
         }
+        if found.has_gap() {
+            fail(reading, format!("a measurement is missing in `{field}`"));
+            return Ok(());
+        }
         let values = found
             .numbers()
             .ok_or_else(|| row.wrong(format!("`{field}` is `{}`, which is not a number", found.text())))?;
@@ -273,7 +303,10 @@ impl<'d> Plan<'d> {
             }
             _ => read.values.extend(values),
         }
-        read.judged &= !metric.shown;
+        // The description cannot know the direction of a unit that the file names.
+        let is_of_file = metric.unit_field.is_some() || metric.fields.is_some();
+        let is_unknown = is_of_file && metric.better.is_none() && direction_of_unit(unit).is_none();
+        read.judged &= !metric.shown && !is_unknown;
         Ok(())
     }
 }
@@ -282,6 +315,8 @@ impl<'d> Plan<'d> {
 #[derive(Default)]
 struct Runs {
     runs: Vec<RunReading>,
+    /// What distinguishes each run from others of its commit and facts.
+    keys: Vec<Vec<Option<String>>>,
     /// The run of the last row.
     last: usize,
     /// Only for rows of which several are one case.
@@ -293,12 +328,16 @@ impl Runs {
         let described = plan.described;
         let commit = described.commit.as_ref().and_then(|name| plan.text(row, name));
         let started = described.started.as_ref().and_then(|name| moment(&plan.cell(row, name)?));
-        let fact = |name: &String| Some((field_name(name), json!(plan.cell(row, name)?.param()?)));
-        let facts: BTreeMap<String, Value> = described.facts.iter().filter_map(fact).collect();
-        let is_same = |run: &RunReading| run.commit == commit && run.facts == facts;
-        let place = self.runs.iter().position(is_same).unwrap_or(self.runs.len());
+        let facts = plan.values(row, &described.facts).map(|(name, value)| (name, json!(value)));
+        let facts: BTreeMap<String, Value> = facts.collect();
+        let key: Vec<Option<String>> = described.runs.iter().map(|name| plan.text(row, name)).collect();
+        let is_same = |(run, other): (&RunReading, &Vec<Option<String>>)| {
+            run.commit == commit && run.facts == facts && *other == key
+        };
+        let place = self.runs.iter().zip(&self.keys).position(is_same).unwrap_or(self.runs.len());
         if place == self.runs.len() {
             self.runs.push(RunReading { commit, facts, ..RunReading::default() });
+            self.keys.push(key);
         }
         self.last = place;
         let run = &mut self.runs[place];

@@ -8,7 +8,12 @@ use crate::adapters::formats::interface::format::{FormatAbout, ResultFormat};
 use crate::adapters::formats::interface::prelude::*;
 
 /// The files, by what their formats are about.
-const SHELVES: [&str; 1] = [include_str!("serving.toml")];
+const SHELVES: [&str; 4] = [
+    include_str!("gpu.toml"),
+    include_str!("serving.toml"),
+    include_str!("system.toml"),
+    include_str!("universal.toml"),
+];
 
 /// One table `[[format]]`. Its texts are leaked: the list is read once.
 #[derive(Deserialize)]
@@ -38,7 +43,42 @@ struct Layout {
     /// Lines that no other program writes: one for each expression.
     #[serde(default)]
     known_by_lines: Vec<KnownLine>,
+    /// For documents without keys of their own: all that is known of their objects.
+    known_by_objects: Option<KnownObjects>,
     rows: Described,
+}
+
+/// A document whose values at a depth are all objects with these keys and no others.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct KnownObjects {
+    depth: usize,
+    need: Vec<String>,
+    allow: Vec<String>,
+}
+
+impl KnownObjects {
+    fn fit(&self, value: &Value, depth: usize) -> bool {
+        let has_all =
+            |object: &serde_json::Map<String, Value>| self.need.iter().all(|key| object.contains_key(key));
+        let is_known = |key: &String| self.need.contains(key) || self.allow.contains(key);
+        match value {
+            Value::Object(object) if depth == 0 => has_all(object) && object.keys().all(is_known),
+            Value::Object(object) => {
+                !object.is_empty() && object.values().all(|value| self.fit(value, depth - 1))
+            }
+            Value::Array(list) if depth > 0 => {
+                !list.is_empty() && list.iter().all(|value| self.fit(value, depth - 1))
+            }
+            _ => false,
+        }
+    }
+
+    fn recognise(&self, file: &ResultFile) -> bool {
+        let quoted: Vec<String> = self.need.iter().map(|key| format!("\"{key}\"")).collect();
+        file.holds(&quoted.iter().map(String::as_str).collect::<Vec<_>>())
+            && python_document(file).is_ok_and(|document| self.fit(&document, self.depth))
+    }
 }
 
 #[derive(Deserialize)]
@@ -62,6 +102,7 @@ pub(in crate::adapters::formats) fn leaked() -> &'static [RowFormat] {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
     struct File {
+        #[serde(default)]
         format: Vec<RowFormat>,
     }
     // The texts are a part of this program, and a test reads them.
@@ -80,6 +121,9 @@ pub(in crate::adapters::formats) fn leaked() -> &'static [RowFormat] {
 
 impl Layout {
     fn recognises(&self, file: &ResultFile) -> bool {
+        if let Some(objects) = &self.known_by_objects {
+            return objects.recognise(file);
+        }
         if !self.known_by_lines.is_empty() {
             let is_there = |known: &KnownLine| file.any_line(&known.word, |line| known.line.0.is_match(line));
             return self.known_by_lines.iter().all(is_there);

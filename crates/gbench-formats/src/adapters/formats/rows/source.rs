@@ -12,7 +12,7 @@ use serde_json::value::Map;
 use serde_json_path::{JsonPath, LocatedNode, PathElement};
 
 use super::description::{Pattern, TextLayout};
-use super::field::{Cell, Field, Place, of_object};
+use super::field::{Cell, Field, Place, names_of, of_object};
 use crate::adapters::formats::interface::format::ResultFile;
 use crate::adapters::formats::readers::table::{CsvRow, CsvTable, lines, number};
 use crate::adapters::interface::output::ReadError;
@@ -26,12 +26,17 @@ pub(super) trait Row {
     /// Why a field that the row has is without a value; `None`: it has none of this name, or it has a value.
     fn blank(&self, field: &Field) -> Option<String>;
 
-    /// The names of its fields.
-    fn names(&self) -> Vec<&str>;
+    /// The names of its fields, in its order.
+    fn names(&self) -> Vec<String>;
 
     fn wrong(&self, what: String) -> ReadError;
 
     fn object(&self) -> Option<&Map<String, Value>> {
+        None
+    }
+
+    /// Why every row of the file has failed.
+    fn failed(&self) -> Option<&str> {
         None
     }
 }
@@ -41,29 +46,27 @@ pub(super) type Sink<'s> = &'s mut dyn FnMut(&dyn Row) -> Result<(), ReadError>;
 
 struct JsonRow<'a> {
     file: &'a ResultFile<'a>,
-    row: &'a Value,
-    /// Of the row, from 1.
+    /// Of the document and of the row in it, from 1.
     place: (usize, usize),
-    document: Option<&'a Value>,
-    /// The keys from the row outwards.
-    own: Vec<Cow<'a, str>>,
+    node: Node<'a>,
 }
 
 impl Row for JsonRow<'_> {
     fn cell(&self, field: &Field) -> Option<Cell<'_>> {
         match &field.place {
-            Place::Document(outer) => of_object(self.document?, outer),
-            Place::Own(level) => Cell::of_text(self.own.get(*level)?),
-            Place::Named { .. } | Place::Path(_) => of_object(self.row, field),
+            Place::Document(outer) => of_object(self.node.whole?, outer),
+            Place::Around(level, outer) => of_object(self.node.around.get(level - 1)?, outer),
+            Place::Own(level) => Cell::of_text(self.node.own.get(*level)?),
+            Place::Named { .. } | Place::Path(_) => of_object(self.node.row, field),
         }
     }
 
     fn blank(&self, field: &Field) -> Option<String> {
-        self.row.get(&field.text)?.is_null().then(|| format!("`{}` is null", field.text))
+        self.node.row.get(&field.text)?.is_null().then(|| format!("`{}` is null", field.text))
     }
 
-    fn names(&self) -> Vec<&str> {
-        self.row.as_object().into_iter().flatten().map(|(name, _)| name.as_str()).collect()
+    fn names(&self) -> Vec<String> {
+        names_of(self.node.row)
     }
 
     fn wrong(&self, what: String) -> ReadError {
@@ -71,7 +74,7 @@ impl Row for JsonRow<'_> {
     }
 
     fn object(&self) -> Option<&Map<String, Value>> {
-        self.row.as_object()
+        self.node.row.as_object()
     }
 }
 
@@ -91,13 +94,13 @@ pub(super) fn json(
         let failed = RefCell::default();
         let rows = RefCell::new(0);
         let each = RefCell::new(&mut *sink);
-        let found = |row: &Value, whole: Option<&Value>, own: Vec<Cow<'_, str>>| {
+        let found = |node: Node<'_>| {
             *rows.borrow_mut() += 1;
-            let row = JsonRow { file, row, place: (document, *rows.borrow()), document: whole, own };
-            (each.borrow_mut())(&row)
+            let place = (document, *rows.borrow());
+            (each.borrow_mut())(&JsonRow { file, place, node })
         };
         let streamed =
-            |value: &Value| found(value, None, Vec::new()).map_err(|error| _ = failed.replace(Some(error)));
+            |value: &Value| found(Node::alone(value)).map_err(|error| _ = failed.replace(Some(error)));
         let read = match path {
             None if !outward => Elements { each: &streamed }.deserialize(&mut reader),
             _ => Value::deserialize(&mut reader).and_then(|value| {
@@ -121,7 +124,45 @@ pub(super) fn json(
     Ok(())
 }
 
-type Found<'f> = &'f dyn Fn(&Value, Option<&Value>, Vec<Cow<'_, str>>) -> Result<(), ReadError>;
+/// A row in its document.
+struct Node<'a> {
+    row: &'a Value,
+    whole: Option<&'a Value>,
+    /// The keys from the row outwards, if a field leaves the row.
+    own: Vec<Cow<'a, str>>,
+    /// What contains the row, from the inside outwards.
+    around: Vec<&'a Value>,
+}
+
+impl<'a> Node<'a> {
+    fn alone(row: &'a Value) -> Self {
+        Self { row, whole: None, own: Vec::new(), around: Vec::new() }
+    }
+
+    fn located(document: &'a Value, node: &LocatedNode<'a>) -> Self {
+        let mut around = vec![document];
+        let mut own = Vec::new();
+        for element in node.location().iter() {
+            let (key, next) = match element {
+                PathElement::Name(name) => {
+                    (Cow::Owned((*name).to_owned()), around.last().and_then(|value| value.get(*name)))
+                }
+                PathElement::Index(index) => {
+                    (Cow::Owned(index.to_string()), around.last().and_then(|value| value.get(*index)))
+                }
+            };
+            own.push(key);
+            around.extend(next);
+        }
+        // The last one is the row itself.
+        around.pop();
+        own.reverse();
+        around.reverse();
+        Self { row: node.node(), whole: Some(document), own, around }
+    }
+}
+
+type Found<'f> = &'f dyn Fn(Node<'_>) -> Result<(), ReadError>;
 
 fn each_node(
     document: &Value,
@@ -129,21 +170,13 @@ fn each_node(
     outward: bool,
     found: Found,
 ) -> Result<(), ReadError> {
-    match (path, document) {
-        (Some(path), document) if outward => {
-            path.query_located(document).iter().try_for_each(|node: &LocatedNode| {
-                let own = node.location().iter().rev().map(|element| match element {
-                    PathElement::Name(name) => Cow::Borrowed(*name),
-                    PathElement::Index(index) => Cow::Owned(index.to_string()),
-                });
-                found(node.node(), Some(document), own.collect())
-            })
+    let every = JsonPath::parse("$[*]").ok().filter(|_| document.is_array());
+    match path.or(every.as_ref()) {
+        Some(path) if outward => {
+            path.query_located(document).iter().try_for_each(|node| found(Node::located(document, node)))
         }
-        (Some(path), document) => {
-            path.query(document).iter().try_for_each(|row| found(row, None, Vec::new()))
-        }
-        (None, Value::Array(rows)) => rows.iter().try_for_each(|row| found(row, Some(document), Vec::new())),
-        (None, document) => found(document, Some(document), Vec::new()),
+        Some(path) => path.query(document).iter().try_for_each(|row| found(Node::alone(row))),
+        None => found(Node { whole: Some(document), ..Node::alone(document) }),
     }
 }
 
@@ -235,8 +268,8 @@ impl Row for TableRow<'_> {
         is_empty.then(|| format!("the cell of `{}` in line {} is empty", field.text, self.row.line))
     }
 
-    fn names(&self) -> Vec<&str> {
-        self.table.header.iter().map(String::as_str).collect()
+    fn names(&self) -> Vec<String> {
+        self.table.header.clone()
     }
 
     fn wrong(&self, what: String) -> ReadError {
@@ -301,6 +334,7 @@ struct TextRow<'a> {
     file: &'a ResultFile<'a>,
     line: usize,
     fields: HashMap<String, &'a str>,
+    failed: Option<&'a str>,
 }
 
 impl Row for TextRow<'_> {
@@ -313,13 +347,19 @@ impl Row for TextRow<'_> {
         Some(Cell::Number(of(&pair.0)? - of(&pair.1)?))
     }
 
+    fn failed(&self) -> Option<&str> {
+        self.failed
+    }
+
     fn blank(&self, field: &Field) -> Option<String> {
         let is_empty = self.fields.get(&field.text)?.trim().is_empty();
         is_empty.then(|| format!("`{}` is empty in line {}", field.text, self.line))
     }
 
-    fn names(&self) -> Vec<&str> {
-        self.fields.keys().map(String::as_str).collect()
+    fn names(&self) -> Vec<String> {
+        let mut names: Vec<String> = self.fields.keys().cloned().collect();
+        names.sort();
+        names
     }
 
     fn wrong(&self, what: String) -> ReadError {
@@ -338,6 +378,9 @@ pub(super) fn text<'a>(
     // Without a line that begins one, the whole file is a row.
     let mut open: Option<TextRow> = None;
     let mut is_complete = layout.last.is_none();
+    let failed =
+        lines(text).find(|(_, line, _)| layout.failed.iter().any(|pattern| pattern.0.is_match(line)));
+    let failed = failed.map(|(_, line, _)| line.trim());
     for (line, text, is_ended) in lines(text) {
         is_complete |= layout.last.as_ref().is_some_and(|last| last.0.is_match(text));
         if !is_ended && layout.last.is_none() && is_row(layout, text) {
@@ -348,18 +391,18 @@ pub(super) fn text<'a>(
         } else if let Some(found) = groups(&layout.row, text) {
             let mut fields = context.clone();
             fields.extend(found);
-            sink(&TextRow { file, line, fields })?;
+            sink(&TextRow { file, line, fields, failed })?;
         } else if let Some(found) = groups(&layout.begin, text) {
             if let Some(row) = open.take() {
                 sink(&row)?;
             }
             let mut fields = context.clone();
             fields.extend(found);
-            open = Some(TextRow { file, line, fields });
+            open = Some(TextRow { file, line, fields, failed });
         } else if let Some(fields) = groups(&layout.part, text) {
             match &mut open {
                 Some(row) => row.fields.extend(fields),
-                None if layout.begin.is_empty() => open = Some(TextRow { file, line, fields }),
+                None if layout.begin.is_empty() => open = Some(TextRow { file, line, fields, failed }),
                 None => {}
             }
         }
@@ -384,14 +427,18 @@ fn is_row(layout: &TextLayout, line: &str) -> bool {
     [&layout.row, &layout.begin, &layout.part].into_iter().flatten().any(|pattern| pattern.0.is_match(line))
 }
 
-/// The named groups of the first expression that matches a line.
+/// The named groups of all expressions that match a line; `None` if none does.
 fn groups<'a>(patterns: &[Pattern], line: &'a str) -> Option<HashMap<String, &'a str>> {
-    let (pattern, found) = patterns.iter().find_map(|pattern| Some((pattern, pattern.0.captures(line)?)))?;
-    let names = pattern.0.capture_names().flatten();
-    let named = names.filter_map(|name| Some((name, found.name(name)?.as_str())));
-    let mut fields: HashMap<String, &str> = named.map(|(name, text)| (name.to_owned(), text)).collect();
+    let mut fields: HashMap<String, &str> = HashMap::new();
+    let mut is_match = false;
+    for pattern in patterns {
+        let Some(found) = pattern.0.captures(line) else { continue };
+        is_match = true;
+        let named = pattern.0.capture_names().flatten();
+        fields.extend(named.filter_map(|name| Some((name.to_owned(), found.name(name)?.as_str()))));
+    }
     if let (Some(key), Some(value)) = (fields.get("key").copied(), fields.get("value").copied()) {
         fields.insert(key.trim().to_owned(), value);
     }
-    Some(fields)
+    is_match.then_some(fields)
 }
