@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use regex::Regex;
 use serde::{Deserialize, Deserializer};
 
+use super::field::field_name;
 use gbench_model::Better;
 
 /// The rows of a file. A field is
@@ -15,7 +16,8 @@ use gbench_model::Better;
 /// - `../` and a field of the object that contains the row, `../../` and one of the next object around it;
 /// - `tags.*`, for parameters and facts: every value of an object that nothing else names;
 /// - `@key`, the row's own key in a JSON object; `@key.1` is the key of its parent, and so on;
-/// - `end - start`, the difference of two fields, for a metric.
+/// - `end - start`, the difference of two fields, for a metric;
+/// - `gpu = device.name`, a parameter or a fact with another name.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Described {
@@ -44,6 +46,8 @@ pub struct Described {
     pub started: Option<String>,
     /// Fields of a row that are shown and identify nothing.
     pub notes: Vec<String>,
+    /// Fields that are known and say nothing about the results.
+    pub ignored: Vec<String>,
     /// Fields with the reason of a failure, if they are not empty.
     pub errors: Vec<String>,
     /// Fields that are above zero in a row that was measured.
@@ -139,6 +143,8 @@ pub struct DescribedMetric {
     pub better: Option<Better>,
     /// Only in rows in which a field has one of these values.
     pub when: BTreeMap<String, Vec<String>>,
+    /// Not in rows in which a field has one of these values.
+    pub unless: BTreeMap<String, Vec<String>>,
     /// Rows may lack it.
     pub optional: bool,
     /// The field is a summary of several measurements.
@@ -160,7 +166,11 @@ pub struct DescribedSummary {
 impl DescribedMetric {
     fn named_fields(&self) -> impl Iterator<Item = &String> {
         let beside = self.summary.iter().flat_map(|it| [&it.deviation, &it.count]).flatten();
-        let all = std::iter::once(&self.field).chain(&self.unit_field).chain(beside).chain(self.when.keys());
+        let all = std::iter::once(&self.field)
+            .chain(&self.unit_field)
+            .chain(beside)
+            .chain(self.when.keys())
+            .chain(self.unless.keys());
         all.filter(|name| !name.is_empty())
     }
 }
@@ -168,7 +178,7 @@ impl DescribedMetric {
 impl Described {
     /// True if a field of this name is read.
     pub(super) fn knows(&self, name: &str) -> bool {
-        self.named_fields().any(|field| field == name)
+        self.named_fields().any(|field| field.rsplit_once(" = ").map_or(field, |(_, field)| field) == name)
             || self.metrics.iter().any(|it| it.fields.as_ref().is_some_and(|fields| fields.0.is_match(name)))
     }
 
@@ -182,6 +192,7 @@ impl Described {
             &self.row_facts,
             &self.settings,
             &self.notes,
+            &self.ignored,
             &self.errors,
             &self.positive,
             &self.zero,
@@ -234,9 +245,4 @@ impl Described {
 /// The fields between braces: `a` and `b` of `{a}/{b}`.
 pub(super) fn template_fields(text: &str) -> impl Iterator<Item = &str> {
     text.split('{').skip(1).filter_map(|rest| rest.split_once('}').map(|(name, _)| name))
-}
-
-/// The name of a field as a parameter or a fact: `config.seq` for `$.config.seq` and `^config.seq`.
-pub(super) fn field_name(field: &str) -> String {
-    field.trim_start_matches(['$', '.', '^', '@', '/']).to_owned()
 }

@@ -9,9 +9,21 @@ use crate::adapters::formats::readers::table::{number, param};
 use crate::adapters::formats::readers::values::param_of;
 use gbench_model::ParamValue;
 
+/// Between another name for a field and the field.
+const NAMED: &str = " = ";
+
+/// The name of a field as a parameter or a fact: `gpu` for `gpu = ^device.name`, `config.seq` for `$.config.seq` and
+/// `^config.seq`.
+pub(super) fn field_name(field: &str) -> String {
+    match field.split_once(NAMED) {
+        Some((name, _)) => name.trim().to_owned(),
+        None => field.trim_start_matches(['$', '.', '^', '@', '/']).to_owned(),
+    }
+}
+
 /// A field as the description names it.
 pub(super) struct Field {
-    /// As it is written.
+    /// As it is written, without another name.
     pub text: String,
     pub place: Place,
 }
@@ -32,6 +44,7 @@ pub(super) enum Place {
 impl Field {
     /// Errors: why it is not a JSON path.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
+        let text = text.split_once(NAMED).map_or(text, |(_, field)| field.trim());
         let place = if text.starts_with('$') {
             Place::Path(
                 JsonPath::parse(text).map_err(|error| format!("`{text}` is not a JSON path: {error}"))?,

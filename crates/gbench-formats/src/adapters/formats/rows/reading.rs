@@ -7,8 +7,8 @@ use std::collections::hash_map::Entry;
 use serde_json::{Map, Value, json};
 use serde_json_path::JsonPath;
 
-use super::description::{Described, DescribedMetric, RowLayout, field_name, template_fields};
-use super::field::{Cell, Field, entries_of};
+use super::description::{Described, DescribedMetric, RowLayout, template_fields};
+use super::field::{Cell, Field, entries_of, field_name};
 use super::source::{self, Row};
 use crate::adapters::formats::interface::format::{
     DeclaredFormat, FormatAbout, ResultFile, ResultFormat, RunReading,
@@ -16,7 +16,7 @@ use crate::adapters::formats::interface::format::{
 use crate::adapters::formats::readers::time::{utc, utc_millis};
 use crate::adapters::formats::readers::values::unknown;
 use crate::adapters::interface::adapter::{MetricReading, Reading, Reads};
-use crate::adapters::interface::case::{fail, failed, metric_name, named, skipped, summary};
+use crate::adapters::interface::case::{ended, fail, failed, metric_name, named, skipped, summary};
 use crate::adapters::interface::output::ReadError;
 use gbench_model::{ParamValue, Params, direction_of_unit};
 
@@ -105,10 +105,26 @@ impl<'d> Plan<'d> {
                 return cell.param().map(|value| (field_name(name), value)).into_iter().collect();
             };
             let own = |(key, value): (&String, ParamValue)| {
-                let is_named = self.fields.contains_key(format!("{object}.{key}").as_str());
-                (!is_named).then(|| (key.clone(), value))
+                let whole = format!("{object}.{key}");
+                let is_named = self.fields.values().any(|field| field.text == whole);
+                let is_empty = matches!(&value, ParamValue::Text(text) if text.is_empty());
+                (!is_named && !is_empty).then(|| (key.clone(), value))
             };
             entries_of(&cell).filter_map(own).collect()
+        })
+    }
+
+    /// The same as facts: a version such as `5.10` is not the number 5.1.
+    fn facts<'r>(
+        &self,
+        row: &'r dyn Row,
+        names: &'r [String],
+    ) -> impl Iterator<Item = (String, Value)> + use<'_, 'r, 'd> {
+        self.values(row, names).map(move |(name, value)| {
+            let field = names.iter().find(|field| field_name(field) == name);
+            let text =
+                field.and_then(|field| self.text(row, field)).filter(|text| *text != value.to_string());
+            (name, text.map_or_else(|| json!(value), |text| json!(text)))
         })
     }
 
@@ -139,16 +155,14 @@ impl<'d> Plan<'d> {
             reading = reading.with_end(failed(message));
         }
         let run = runs.run(self, row);
-        let of_row = |names: &[String]| -> Vec<(String, Value)> {
-            self.values(row, names).map(|(name, value)| (name, json!(value))).collect()
-        };
+        let of_row = |names: &[String]| -> Vec<(String, Value)> { self.facts(row, names).collect() };
         run.also_of_row(of_row(&described.row_facts));
         run.settings_of_row(of_row(&described.settings));
         let others = row.object().filter(|_| described.keeps_others).into_iter().flatten();
         let others =
             unknown(others.map(|(name, value)| (name.as_str(), value)), |name| described.knows(name));
         run.also_of_row(others);
-        runs.add(reading, described);
+        runs.add(ended(reading), described);
         Ok(())
     }
 
@@ -178,9 +192,11 @@ impl<'d> Plan<'d> {
             return Ok(reading.with_end(failed(message)));
         }
         for metric in &described.metrics {
-            if !metric.when.iter().all(|(name, values)| self.is_one_of(row, name, values)) {
+            let is_in = |(name, values): (&String, &Vec<String>)| self.is_one_of(row, name, values);
+            if !metric.when.iter().all(is_in) || metric.unless.iter().any(is_in) {
                 continue;
             }
+            // Several descriptions of a metric are alternatives: the first one that the row has.
             match &metric.fields {
                 None => self.metric(row, metric, &metric.field, &mut reading)?,
                 Some(fields) => {
@@ -294,6 +310,9 @@ impl<'d> Plan<'d> {
         let unit = self.described.units.get(&unit).unwrap_or(&unit);
         let name = self.filled(row, &metric.name)?;
         let name = if name == metric.name { name } else { metric_name(&name) };
+        if reading.metrics.iter().any(|other| other.name == name) {
+            return Ok(());
+        }
         let read = reading.metric(&name, unit, metric.better);
         match (&metric.summary, values.as_slice()) {
             (Some(beside), [value]) => {
@@ -328,8 +347,7 @@ impl Runs {
         let described = plan.described;
         let commit = described.commit.as_ref().and_then(|name| plan.text(row, name));
         let started = described.started.as_ref().and_then(|name| moment(&plan.cell(row, name)?));
-        let facts = plan.values(row, &described.facts).map(|(name, value)| (name, json!(value)));
-        let facts: BTreeMap<String, Value> = facts.collect();
+        let facts: BTreeMap<String, Value> = plan.facts(row, &described.facts).collect();
         let key: Vec<Option<String>> = described.runs.iter().map(|name| plan.text(row, name)).collect();
         let is_same = |(run, other): (&RunReading, &Vec<Option<String>>)| {
             run.commit == commit && run.facts == facts && *other == key

@@ -43,6 +43,9 @@ struct Layout {
     /// Lines that no other program writes: one for each expression.
     #[serde(default)]
     known_by_lines: Vec<KnownLine>,
+    /// Parts of a text that together are in files of this format alone.
+    #[serde(default)]
+    known_by_words: Vec<String>,
     /// For documents without keys of their own: all that is known of their objects.
     known_by_objects: Option<KnownObjects>,
     rows: Described,
@@ -128,13 +131,18 @@ impl Layout {
             let is_there = |known: &KnownLine| file.any_line(&known.word, |line| known.line.0.is_match(line));
             return self.known_by_lines.iter().all(is_there);
         }
+        if !self.known_by_words.is_empty() {
+            return file.holds(&self.known_by_words.iter().map(String::as_str).collect::<Vec<_>>());
+        }
         let keys: Vec<&str> = self.known_by.iter().map(String::as_str).collect();
         if keys.is_empty() {
             return false;
         }
         if file.begins(b'{') || file.begins(b'[') {
-            let first = keys.iter().map(|key| key.split(['.', '[']).next().unwrap_or(key));
-            return Outline::shows(file, &first.collect::<Vec<_>>(), &keys);
+            let first: Vec<&str> =
+                keys.iter().map(|key| key.split(['.', '[']).next().unwrap_or(key)).collect();
+            let outline = Outline::of(file, &first, &[]);
+            return outline.is_some_and(|outline| outline.first().unwrap_or(&outline).has(&keys));
         }
         let is_table = matches!(self.rows.layout, RowLayout::Csv | RowLayout::Auto);
         is_table && has_columns(&file.first_line(), &self.known_by)

@@ -382,10 +382,12 @@ pub(super) fn text<'a>(
         lines(text).find(|(_, line, _)| layout.failed.iter().any(|pattern| pattern.0.is_match(line)));
     let failed = failed.map(|(_, line, _)| line.trim());
     for (line, text, is_ended) in lines(text) {
-        is_complete |= layout.last.as_ref().is_some_and(|last| last.0.is_match(text));
-        if !is_ended && layout.last.is_none() && is_row(layout, text) {
+        // A line without an end may have lost a part.
+        let is_sure = is_ended || !layout.reads(text);
+        if !is_sure && !is_complete && layout.last.is_none() {
             return Err(file.line(line, CUT));
         }
+        is_complete |= is_sure && layout.last.as_ref().is_some_and(|last| last.0.is_match(text));
         if let Some(fields) = groups(&layout.context, text) {
             context.extend(fields);
         } else if let Some(found) = groups(&layout.row, text) {
@@ -423,8 +425,12 @@ pub(super) fn text<'a>(
 /// Why a file is refused whose last number may have lost digits.
 const CUT: &str = "the file ends within this line, and may be cut off: end the line if it is complete";
 
-fn is_row(layout: &TextLayout, line: &str) -> bool {
-    [&layout.row, &layout.begin, &layout.part].into_iter().flatten().any(|pattern| pattern.0.is_match(line))
+impl TextLayout {
+    /// True if a line has a part of a row, or says why all have failed.
+    fn reads(&self, line: &str) -> bool {
+        let lists = [&self.row, &self.begin, &self.part, &self.failed];
+        lists.into_iter().flatten().any(|pattern| pattern.0.is_match(line))
+    }
 }
 
 /// The named groups of all expressions that match a line; `None` if none does.
