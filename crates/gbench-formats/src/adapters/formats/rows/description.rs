@@ -14,7 +14,8 @@ use gbench_model::Better;
 /// - a JSON path in the row, `$.samples[0].value`;
 /// - `^` and a field of the document that contains the row: `^config.model`;
 /// - `../` and a field of the object that contains the row, `../../` and one of the next object around it;
-/// - `tags.*`, for parameters and facts: every value of an object that nothing else names;
+/// - `tags.*` or `parameter_*`, for parameters and facts: every field that begins so and that nothing else names, without this
+///   beginning;
 /// - `@key`, the row's own key in a JSON object; `@key.1` is the key of its parent, and so on;
 /// - `end - start`, the difference of two fields, for a metric;
 /// - `gpu = device.name`, a parameter or a fact with another name.
@@ -64,6 +65,10 @@ pub struct Described {
     pub failed_words: Vec<String>,
     /// Words for a metric that was not measured in this row: `N/A`.
     pub absent_words: Vec<String>,
+    /// A character between the digits of a number that has no meaning: `,` in `1,024`.
+    pub grouping: Option<char>,
+    /// Fields that are parts of others: the named groups of an expression.
+    pub derived: Vec<Derived>,
     /// Other spellings of units: `GBPS` for `GB/s`.
     pub units: BTreeMap<String, String>,
     pub metrics: Vec<DescribedMetric>,
@@ -74,6 +79,14 @@ pub struct Described {
     /// Texts and flags of a row that nothing above names are facts of the run.
     #[serde(skip)]
     pub keeps_others: bool,
+}
+
+/// New fields from the text of one.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Derived {
+    pub field: String,
+    pub groups: Pattern,
 }
 
 /// The place of the rows in a file.
@@ -97,14 +110,15 @@ pub enum RowLayout {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TextLayout {
-    /// Lines whose fields belong to all rows after them, such as a heading.
-    pub context: Vec<Pattern>,
     /// Lines that are rows.
     pub row: Vec<Pattern>,
     /// Lines that begin a row of several lines.
     pub begin: Vec<Pattern>,
-    /// Lines with more fields of the row that has begun. Without `begin`, all of them in the file are one row.
+    /// Lines with more fields of the row that has begun, each of which its first line determines. Without `begin`, all of them
+    /// in the file are one row.
     pub part: Vec<Pattern>,
+    /// Lines whose fields belong to all rows after them, such as a heading.
+    pub context: Vec<Pattern>,
     /// Lines that say that all rows of the file have failed, such as a validation.
     pub failed: Vec<Pattern>,
     /// A line that only a complete file has.
@@ -153,6 +167,8 @@ pub struct DescribedMetric {
     pub shown: bool,
     /// Zero means that it was not measured.
     pub zero_is_absent: bool,
+    /// It is a time such as `1:02:03` or `0:05.25`; the unit is that of its last part.
+    pub clock: bool,
 }
 
 /// Fields next to a summary, if the tool states them.
@@ -202,7 +218,21 @@ impl Described {
         let all = lists.into_iter().flatten().chain(self.commit.iter()).chain(self.started.iter());
         let all = all.chain(self.equal.iter().flatten()).chain(tables).chain(self.conditions.keys());
         let texts = std::iter::once(&self.case).chain(self.metrics.iter().map(|metric| &metric.name));
+        let all = all.chain(self.derived.iter().map(|derived| &derived.field));
         all.chain(metrics).map(String::as_str).chain(texts.flat_map(|text| template_fields(text)))
+    }
+
+    /// The fields that every row has.
+    pub(super) fn needed(&self) -> impl Iterator<Item = &str> {
+        let is_needed = |metric: &&DescribedMetric| {
+            !metric.optional
+                && metric.when.is_empty()
+                && metric.unless.is_empty()
+                && !metric.field.contains(" - ")
+        };
+        let metrics = self.metrics.iter().filter(is_needed).map(|metric| &metric.field);
+        let names = self.parameters.iter().chain(self.conditions.keys()).chain(metrics);
+        names.map(String::as_str).filter(|name| !name.is_empty())
     }
 
     /// The fields that are read, for the documentation.

@@ -142,15 +142,6 @@ impl<'a> Cell<'a> {
     }
 }
 
-/// The texts, flags, numbers and lists of an object, if a field is one.
-pub(super) fn entries_of<'a>(object: &Cell<'a>) -> impl Iterator<Item = (&'a String, ParamValue)> {
-    let entries = match object {
-        Cell::Json(Value::Object(entries)) => Some(entries),
-        Cell::Json(_) | Cell::Text(_) | Cell::Number(_) => None,
-    };
-    entries.into_iter().flatten().filter_map(|(name, value)| Some((name, param_of(value)?)))
-}
-
 /// The field of an object. Null is treated as absent.
 pub(super) fn of_object<'a>(object: &'a Value, field: &Field) -> Option<Cell<'a>> {
     match &field.place {

@@ -7,12 +7,13 @@ use std::collections::hash_map::Entry;
 use serde_json::{Map, Value, json};
 use serde_json_path::JsonPath;
 
-use super::description::{Described, DescribedMetric, RowLayout, template_fields};
-use super::field::{Cell, Field, entries_of, field_name};
-use super::source::{self, Row};
+use super::description::{Derived, Described, DescribedMetric, RowLayout, template_fields};
+use super::field::{Cell, Field, field_name};
+use super::source::{self, DerivedRow, Row};
 use crate::adapters::formats::interface::format::{
     DeclaredFormat, FormatAbout, ResultFile, ResultFormat, RunReading,
 };
+use crate::adapters::formats::readers::table::number;
 use crate::adapters::formats::readers::time::{utc, utc_millis};
 use crate::adapters::formats::readers::values::unknown;
 use crate::adapters::interface::adapter::{MetricReading, Reading, Reads};
@@ -38,7 +39,10 @@ impl ResultFormat for Described {
     fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
         let plan = Plan::of(self).map_err(|what| file.wrong(what))?;
         let mut runs = Runs::default();
-        plan.each_row(file, &mut |row| plan.add(row, &mut runs))?;
+        plan.each_row(file, &mut |row| match self.derived.as_slice() {
+            [] => plan.add(row, &mut runs),
+            derived => plan.add(&DerivedRow { row, fields: plan.derived(row, derived) }, &mut runs),
+        })?;
         if runs.runs.is_empty() && !self.conditions.is_empty() {
             return Err(file.wrong("no row fulfils the conditions"));
         }
@@ -76,8 +80,8 @@ impl<'d> Plan<'d> {
             RowLayout::Json(_) => source::json(file, self.path.as_ref(), outward, sink),
             RowLayout::Auto if is_json => source::json(file, None, outward, sink),
             RowLayout::Auto | RowLayout::Csv => {
-                let named = self.described.parameters.iter().chain(self.described.conditions.keys());
-                let columns: Vec<&Field> = named.filter_map(|name| self.fields.get(name.as_str())).collect();
+                let needed = self.described.needed();
+                let columns: Vec<&Field> = needed.filter_map(|name| self.fields.get(name)).collect();
                 source::table(file, text, &columns, sink)
             }
             RowLayout::Text(layout) => source::text(file, text, layout, sink),
@@ -87,6 +91,19 @@ impl<'d> Plan<'d> {
     /// The value of a field that the description names.
     fn cell<'r>(&self, row: &'r dyn Row, name: &str) -> Option<Cell<'r>> {
         row.cell(self.fields.get(name)?)
+    }
+
+    fn derived(&self, row: &dyn Row, derived: &[Derived]) -> HashMap<String, String> {
+        let mut fields = HashMap::new();
+        for Derived { field, groups } in derived {
+            let Some(text) = self.text(row, field) else { continue };
+            let Some(found) = groups.0.captures(&text) else { continue };
+            let named = groups.0.capture_names().flatten();
+            fields.extend(
+                named.filter_map(|name| Some((name.to_owned(), found.name(name)?.as_str().to_owned()))),
+            );
+        }
+        fields
     }
 
     fn text(&self, row: &dyn Row, name: &str) -> Option<String> {
@@ -100,18 +117,21 @@ impl<'d> Plan<'d> {
         names: &'r [String],
     ) -> impl Iterator<Item = (String, ParamValue)> + use<'_, 'r, 'd> {
         names.iter().flat_map(move |name| {
-            let Some(cell) = self.cell(row, name) else { return Vec::new() };
-            let Some(object) = name.strip_suffix(".*") else {
-                return cell.param().map(|value| (field_name(name), value)).into_iter().collect();
+            let Some(prefix) = name.strip_suffix('*') else {
+                let value = self.cell(row, name).and_then(|cell| cell.param());
+                return value.map(|value| (field_name(name), value)).into_iter().collect::<Vec<_>>();
             };
-            let own = |(key, value): (&String, ParamValue)| {
-                let whole = format!("{object}.{key}");
-                let is_named = self.fields.values().any(|field| field.text == whole);
-                let is_empty = matches!(&value, ParamValue::Text(text) if text.is_empty());
-                (!is_named && !is_empty).then(|| (key.clone(), value))
-            };
-            entries_of(&cell).filter_map(own).collect()
+            let names = row.names().into_iter().filter(|own| own.starts_with(prefix));
+            names.filter_map(|own| self.unnamed(row, &own, prefix)).collect()
         })
+    }
+
+    /// The value of a field that nothing names, and its name without the prefix.
+    fn unnamed(&self, row: &dyn Row, name: &str, prefix: &str) -> Option<(String, ParamValue)> {
+        let is_named = self.fields.values().any(|field| field.text == name);
+        let value = row.cell(&Field::parse(name).ok()?)?.param()?;
+        let is_empty = matches!(&value, ParamValue::Text(text) if text.is_empty());
+        (!is_named && !is_empty).then(|| (name[prefix.len()..].to_owned(), value))
     }
 
     /// The same as facts: a version such as `5.10` is not the number 5.1.
@@ -151,7 +171,7 @@ impl<'d> Plan<'d> {
             return Ok(());
         }
         let mut reading = self.reading(row)?;
-        if let Some(message) = row.object().and_then(failed_row).or_else(|| row.failed().map(str::to_owned)) {
+        if let Some(message) = row.object().and_then(failed_row) {
             reading = reading.with_end(failed(message));
         }
         let run = runs.run(self, row);
@@ -224,6 +244,9 @@ impl<'d> Plan<'d> {
     /// Why a row has no measurement, according to its own fields. Errors: the field that says so is missing.
     fn failure(&self, row: &dyn Row) -> Result<Option<String>, ReadError> {
         let Described { errors, positive, zero, equal, passed, .. } = self.described;
+        if let Some(line) = row.failed() {
+            return Ok(Some(line.to_owned()));
+        }
         let mut messages = errors.iter().filter_map(|name| self.text(row, name));
         if let Some(message) = messages.find(|text| !["", "{}", "[]", "false"].contains(&text.trim())) {
             return Ok(Some(message));
@@ -299,8 +322,11 @@ impl<'d> Plan<'d> {
             fail(reading, format!("a measurement is missing in `{field}`"));
             return Ok(());
         }
-        let values = found
-            .numbers()
+        let plain = self.described.grouping.map(|between| found.text().replace(between, ""));
+        let values = plain
+            .as_deref()
+            .map_or_else(|| found.numbers(), |text| Cell::of_text(text)?.numbers())
+            .or_else(|| clock(&found.text()).filter(|_| metric.clock).map(|value| vec![value]))
             .ok_or_else(|| row.wrong(format!("`{field}` is `{}`, which is not a number", found.text())))?;
         if metric.zero_is_absent && values.iter().all(|value| *value == 0.0) {
             return Ok(());
@@ -403,6 +429,11 @@ fn joined(known: &mut Reading, again: Reading) {
             None => known.metrics.push(metric),
         }
     }
+}
+
+/// `1:02:03.5` as 3723.5.
+fn clock(text: &str) -> Option<f64> {
+    text.split(':').try_fold(0.0, |before, part| Some(before * 60.0 + number(part)?))
 }
 
 fn moment(cell: &Cell) -> Option<String> {

@@ -8,8 +8,9 @@ use crate::adapters::formats::interface::format::{FormatAbout, ResultFormat};
 use crate::adapters::formats::interface::prelude::*;
 
 /// The files, by what their formats are about.
-const SHELVES: [&str; 4] = [
+const SHELVES: [&str; 5] = [
     include_str!("gpu.toml"),
+    include_str!("harness.toml"),
     include_str!("serving.toml"),
     include_str!("system.toml"),
     include_str!("universal.toml"),

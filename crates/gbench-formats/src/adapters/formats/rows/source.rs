@@ -247,6 +247,9 @@ impl<'de> Visitor<'de> for Elements<'_> {
 /// The separators of a table's cells, in the order in which they are tried; a blank stands for any number of them.
 const DELIMITERS: [u8; 5] = [b',', b';', b'\t', b'|', b' '];
 
+/// Lines in which the header of a table is looked for.
+const MAX_BEFORE: usize = 200;
+
 struct TableRow<'a> {
     table: &'a CsvTable<'a>,
     file: &'a ResultFile<'a>,
@@ -295,19 +298,28 @@ fn header_cells(header: &str, delimiter: u8) -> Vec<&str> {
 
 /// The rows of a table that has these columns. Errors: a column is missing.
 pub(super) fn table(file: &ResultFile, text: &str, columns: &[&Field], sink: Sink) -> Result<(), ReadError> {
-    let header = file.first_line();
-    let missing = |delimiter: &u8| {
-        let cells = header_cells(&header, *delimiter);
+    let missing = |header: &str, delimiter: u8| {
+        let cells = header_cells(header, delimiter);
         columns.iter().filter(|field| !cells.contains(&field.text.as_str())).count()
     };
-    let delimiter = DELIMITERS.into_iter().min_by_key(missing).unwrap_or(b',');
+    // Lines of a log may precede the header.
+    let mut starts = lines(text).take(MAX_BEFORE).filter(|(_, line, _)| !line.trim().is_empty());
+    let found = starts.find_map(|(at, line, _)| {
+        let delimiter = DELIMITERS.into_iter().find(|delimiter| missing(line, *delimiter) == 0)?;
+        Some((at, line.as_ptr() as usize - text.as_ptr() as usize, delimiter))
+    });
+    let header = file.first_line();
+    let closest =
+        || DELIMITERS.into_iter().min_by_key(|delimiter| missing(&header, *delimiter)).unwrap_or(b',');
+    let (first_line, begin, delimiter) = found.unwrap_or_else(|| (1, 0, closest()));
+    let text = &text[begin..];
     // Every cell of a line of Markdown, or of a table of blanks, is between separators.
     let text = match delimiter {
         b'|' => Cow::Owned(lines(text).map(|(_, line, _)| markdown_line(line)).collect::<String>()),
         b' ' => Cow::Owned(lines(text).map(|(_, line, _)| blanks_line(line)).collect()),
         _ => Cow::Borrowed(text),
     };
-    let table = CsvTable::read(*file, &text, 1, delimiter)?;
+    let table = CsvTable::read(*file, &text, first_line, delimiter)?;
     columns.iter().try_for_each(|column| table.need(&column.text).map(|_| ()))?;
     if let Some(last) = table.rows.last().filter(|_| !text.ends_with('\n')) {
         return Err(file.line(last.line, CUT));
@@ -384,13 +396,11 @@ pub(super) fn text<'a>(
     for (line, text, is_ended) in lines(text) {
         // A line without an end may have lost a part.
         let is_sure = is_ended || !layout.reads(text);
-        if !is_sure && !is_complete && layout.last.is_none() {
+        if !is_sure && layout.last.is_none() {
             return Err(file.line(line, CUT));
         }
         is_complete |= is_sure && layout.last.as_ref().is_some_and(|last| last.0.is_match(text));
-        if let Some(fields) = groups(&layout.context, text) {
-            context.extend(fields);
-        } else if let Some(found) = groups(&layout.row, text) {
+        if let Some(found) = groups(&layout.row, text) {
             let mut fields = context.clone();
             fields.extend(found);
             sink(&TextRow { file, line, fields, failed })?;
@@ -403,10 +413,14 @@ pub(super) fn text<'a>(
             open = Some(TextRow { file, line, fields, failed });
         } else if let Some(fields) = groups(&layout.part, text) {
             match &mut open {
-                Some(row) => row.fields.extend(fields),
+                Some(row) => {
+                    fields.into_iter().for_each(|(name, text)| _ = row.fields.entry(name).or_insert(text))
+                }
                 None if layout.begin.is_empty() => open = Some(TextRow { file, line, fields, failed }),
                 None => {}
             }
+        } else if let Some(fields) = groups(&layout.context, text) {
+            context.extend(fields);
         }
     }
     if !is_complete {
@@ -447,4 +461,39 @@ fn groups<'a>(patterns: &[Pattern], line: &'a str) -> Option<HashMap<String, &'a
         fields.insert(key.trim().to_owned(), value);
     }
     is_match.then_some(fields)
+}
+
+/// A row with fields that are parts of others.
+pub(super) struct DerivedRow<'a> {
+    pub row: &'a dyn Row,
+    pub fields: HashMap<String, String>,
+}
+
+impl Row for DerivedRow<'_> {
+    fn cell(&self, field: &Field) -> Option<Cell<'_>> {
+        match self.fields.get(&field.text) {
+            Some(text) => Cell::of_text(text),
+            None => self.row.cell(field),
+        }
+    }
+
+    fn blank(&self, field: &Field) -> Option<String> {
+        self.row.blank(field)
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.row.names()
+    }
+
+    fn wrong(&self, what: String) -> ReadError {
+        self.row.wrong(what)
+    }
+
+    fn object(&self) -> Option<&Map<String, Value>> {
+        self.row.object()
+    }
+
+    fn failed(&self) -> Option<&str> {
+        self.row.failed()
+    }
 }
