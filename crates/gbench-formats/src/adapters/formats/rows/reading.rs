@@ -9,13 +9,14 @@ use serde_json_path::JsonPath;
 
 use super::description::{Described, DescribedMetric, RowLayout, template_fields};
 use super::field::{Cell, Field, entries_of, field_name};
-use super::source::{self, Row};
+use super::source::{self, Item, Row};
 use crate::adapters::formats::interface::format::{
     DeclaredFormat, FormatAbout, ResultFile, ResultFormat, RunReading,
 };
+use crate::adapters::formats::interface::repeats::join;
 use crate::adapters::formats::readers::time::{utc, utc_millis};
 use crate::adapters::formats::readers::values::unknown;
-use crate::adapters::interface::adapter::{MetricReading, Reading, Reads};
+use crate::adapters::interface::adapter::{End, MetricReading, Reading, Reads};
 use crate::adapters::interface::case::{ended, fail, failed, metric_name, named, skipped, summary};
 use crate::adapters::interface::output::ReadError;
 use gbench_model::{ParamValue, Params, direction_of_unit};
@@ -39,6 +40,13 @@ impl ResultFormat for Described {
         let plan = Plan::of(self).map_err(|what| file.wrong(what))?;
         let mut runs = Runs::default();
         plan.each_row(file, &mut |row| plan.add(row, &mut runs))?;
+        for reading in runs.runs.iter_mut().flat_map(|run| &mut run.readings) {
+            if reading.end != End::Measured {
+                reading.metrics.clear();
+            } else if reading.metrics.is_empty() && !self.absent_words.is_empty() {
+                reading.end = skipped("nothing was measured");
+            }
+        }
         if runs.runs.is_empty() && !self.conditions.is_empty() {
             return Err(file.wrong("no row fulfils the conditions"));
         }
@@ -192,30 +200,20 @@ impl<'d> Plan<'d> {
             return Ok(reading.with_end(failed(message)));
         }
         for metric in &described.metrics {
-            let is_in = |(name, values): (&String, &Vec<String>)| self.is_one_of(row, name, values);
-            if !metric.when.iter().all(is_in) || metric.unless.iter().any(is_in) {
-                continue;
-            }
             // Several descriptions of a metric are alternatives: the first one that the row has.
-            match &metric.fields {
-                None => self.metric(row, metric, &metric.field, &mut reading)?,
-                Some(fields) => {
-                    for name in row.names() {
-                        let Some(found) = fields.0.captures(&name) else { continue };
-                        let group = |group| found.name(group).map(|found| found.as_str().to_owned());
-                        let own = DescribedMetric {
-                            name: metric_name(&match group("name") {
-                                Some(name) if metric.name.is_empty() => name,
-                                Some(name) => metric.name.replace("{name}", &name),
-                                None => metric.name.clone(),
-                            }),
-                            unit: group("unit").unwrap_or_else(|| metric.unit.clone()),
-                            fields: None,
-                            ..metric.clone()
-                        };
-                        self.metric(row, &own, &name, &mut reading)?;
+            let Some(list) = &metric.list else {
+                self.metrics(row, metric, &mut reading)?;
+                continue;
+            };
+            match self.cell(row, list) {
+                Some(Cell::Json(Value::Array(objects))) => {
+                    for object in objects {
+                        self.metrics(&Item { row, object }, metric, &mut reading)?;
                     }
                 }
+                Some(_) => return Err(row.wrong(format!("`{list}` is not a list"))),
+                None if metric.optional => {}
+                None => return Err(row.wrong(format!("the row has no `{list}`"))),
             }
         }
         Ok(reading)
@@ -263,6 +261,37 @@ impl<'d> Plan<'d> {
         Ok(any_of_several(positive).or_else(|| not(zero, |value| value == 0.0, "zero")).or_else(differs))
     }
 
+    /// A metric, or those whose names an expression matches.
+    fn metrics(
+        &self,
+        row: &dyn Row,
+        metric: &DescribedMetric,
+        reading: &mut Reading,
+    ) -> Result<(), ReadError> {
+        let is_so = |(name, values): (&String, &Vec<String>)| self.is_one_of(row, name, values);
+        if !metric.when.iter().all(is_so) || metric.unless.iter().any(is_so) {
+            return Ok(());
+        }
+        let Some(fields) = &metric.fields else { return self.metric(row, metric, &metric.field, reading) };
+        for name in row.names() {
+            let Some(found) = fields.0.captures(&name) else { continue };
+            let group = |group| found.name(group).map(|found| found.as_str().to_owned());
+            let template = if metric.name.is_empty() { "{name}" } else { &metric.name };
+            let groups = fields.0.capture_names().flatten();
+            let named = groups.fold(template.to_owned(), |text, name| {
+                text.replace(&format!("{{{name}}}"), &group(name).unwrap_or_default())
+            });
+            let own = DescribedMetric {
+                name: metric_name(&named),
+                unit: group("unit").unwrap_or_else(|| metric.unit.clone()),
+                fields: None,
+                ..metric.clone()
+            };
+            self.metric(row, &own, &name, reading)?;
+        }
+        Ok(())
+    }
+
     fn metric(
         &self,
         row: &dyn Row,
@@ -299,16 +328,25 @@ impl<'d> Plan<'d> {
             fail(reading, format!("a measurement is missing in `{field}`"));
             return Ok(());
         }
-        let values = found
-            .numbers()
-            .ok_or_else(|| row.wrong(format!("`{field}` is `{}`, which is not a number", found.text())))?;
+        let Some(values) = found.numbers() else {
+            if self.described.texts_fail {
+                fail(reading, found.text());
+                return Ok(());
+            }
+            return Err(row.wrong(format!("`{field}` is `{}`, which is not a number", found.text())));
+        };
         if metric.zero_is_absent && values.iter().all(|value| *value == 0.0) {
             return Ok(());
         }
         let unit = metric.unit_field.as_ref().and_then(|name| self.text(row, name));
-        let unit = unit.unwrap_or_else(|| metric.unit.clone());
+        let mut unit = unit.unwrap_or_else(|| metric.unit.clone());
+        let mut name = self.filled(row, &metric.name)?;
+        if let Some(found) = metric.split.as_ref().and_then(|split| split.0.captures(&name)) {
+            let group = |group| found.name(group).map(|found| found.as_str().to_owned());
+            unit = group("unit").unwrap_or(unit);
+            name = group("name").unwrap_or_else(|| name.clone());
+        }
         let unit = self.described.units.get(&unit).unwrap_or(&unit);
-        let name = self.filled(row, &metric.name)?;
         let name = if name == metric.name { name } else { metric_name(&name) };
         if reading.metrics.iter().any(|other| other.name == name) {
             return Ok(());
@@ -318,12 +356,14 @@ impl<'d> Plan<'d> {
             (Some(beside), [value]) => {
                 let number = |name: &Option<String>| self.cell(row, name.as_ref()?)?.number();
                 let count = number(&beside.count).map(|count| count as u64);
-                read.summary = Some(summary(*value, number(&beside.deviation), count));
+                // One measurement has none, whatever the tool writes.
+                let deviation = number(&beside.deviation).filter(|_| count != Some(1));
+                read.summary = Some(summary(*value, deviation, count));
             }
             _ => read.values.extend(values),
         }
         // The description cannot know the direction of a unit that the file names.
-        let is_of_file = metric.unit_field.is_some() || metric.fields.is_some();
+        let is_of_file = metric.unit_field.is_some() || metric.fields.is_some() || metric.split.is_some();
         let is_unknown = is_of_file && metric.better.is_none() && direction_of_unit(unit).is_none();
         read.judged &= !metric.shown && !is_unknown;
         Ok(())
@@ -391,18 +431,10 @@ impl Runs {
     }
 }
 
-/// Adds the metrics of another row to a case.
-fn joined(known: &mut Reading, again: Reading) {
-    if let crate::adapters::interface::adapter::End::Failed { message } = again.end {
-        fail(known, message);
-    }
-    known.metadata.extend(again.metadata);
-    for metric in again.metrics {
-        match known.metrics.iter_mut().find(|other| other.name == metric.name) {
-            Some(same) => same.values.extend(metric.values),
-            None => known.metrics.push(metric),
-        }
-    }
+/// Adds the metrics of another row to a case. Summaries of several rows are values.
+fn joined(known: &mut Reading, mut again: Reading) {
+    known.metadata.append(&mut again.metadata);
+    join(known, again);
 }
 
 fn moment(cell: &Cell) -> Option<String> {
