@@ -71,6 +71,7 @@ formats! {
     nsys_stats,
     nvbandwidth,
     operator_list,
+    popcorn,
     primbench,
     torch_measurement,
     triton,

@@ -14,7 +14,7 @@ use serde_json_path::{JsonPath, LocatedNode, PathElement};
 use super::description::{Pattern, TextLayout};
 use super::field::{Cell, Field, Place, names_of, of_object};
 use crate::adapters::formats::interface::format::ResultFile;
-use crate::adapters::formats::readers::table::{CsvRow, CsvTable, lines, number};
+use crate::adapters::formats::readers::table::{CsvRow, CsvTable, lines};
 use crate::adapters::interface::output::ReadError;
 use crate::adapters::readers::loose_json::standard_json;
 
@@ -75,6 +75,30 @@ impl Row for JsonRow<'_> {
 
     fn object(&self) -> Option<&Map<String, Value>> {
         self.node.row.as_object()
+    }
+}
+
+/// An object in a list of a row.
+pub(super) struct Item<'a> {
+    pub row: &'a dyn Row,
+    pub object: &'a Value,
+}
+
+impl Row for Item<'_> {
+    fn cell(&self, field: &Field) -> Option<Cell<'_>> {
+        of_object(self.object, field).or_else(|| self.row.cell(field))
+    }
+
+    fn blank(&self, field: &Field) -> Option<String> {
+        self.object.get(&field.text)?.is_null().then(|| format!("`{}` is null", field.text))
+    }
+
+    fn names(&self) -> Vec<String> {
+        names_of(self.object)
+    }
+
+    fn wrong(&self, what: String) -> ReadError {
+        self.row.wrong(what)
     }
 }
 
@@ -262,8 +286,7 @@ impl Row for TableRow<'_> {
             return Cell::of_text(self.row.cell(column));
         }
         let Place::Named { minus: Some(pair), .. } = &field.place else { return None };
-        let of = |field| self.cell(field)?.number();
-        Some(Cell::Number(of(&pair.0)? - of(&pair.1)?))
+        Some(Cell::Number(self.cell(&pair.0)?.minus(&self.cell(&pair.1)?)?))
     }
 
     fn blank(&self, field: &Field) -> Option<String> {
@@ -355,8 +378,7 @@ impl Row for TextRow<'_> {
             return Cell::of_text(text.trim());
         }
         let Place::Named { minus: Some(pair), .. } = &field.place else { return None };
-        let of = |field: &Field| self.fields.get(&field.text).and_then(|text| number(text));
-        Some(Cell::Number(of(&pair.0)? - of(&pair.1)?))
+        Some(Cell::Number(self.cell(&pair.0)?.minus(&self.cell(&pair.1)?)?))
     }
 
     fn failed(&self) -> Option<&str> {
