@@ -70,6 +70,7 @@ formats! {
     ncu,
     nsys_stats,
     nvbandwidth,
+    openmetrics,
     operator_list,
     popcorn,
     primbench,
