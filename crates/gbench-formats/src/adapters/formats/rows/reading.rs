@@ -56,6 +56,10 @@ impl ResultFormat for Described {
         }
         Ok(runs.runs)
     }
+
+    fn read_samples(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
+        Self { samples: true, ..self.clone() }.read(file)
+    }
 }
 
 /// A description whose fields are parsed.
