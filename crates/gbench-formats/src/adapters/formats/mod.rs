@@ -78,7 +78,6 @@ formats! {
     triton,
     tritonbench,
     vllm,
-    warpt,
 }
 
 /// Every format, including those of harnesses with an adapter.
