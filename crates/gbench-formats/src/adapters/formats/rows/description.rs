@@ -111,7 +111,7 @@ pub enum RowLayout {
 /// with the name that `key` matches. Each line counts for the first list with an expression that matches it, in the order below.
 ///
 /// A line with a group `cells` is one of a square matrix, below a heading with a group `columns`. Each of its cells is a row, with the
-/// fields `cell` and `column`.
+/// fields `cell` and `column`. A line with a group `values` has a field for each of the `names` of the heading, with commas between.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TextLayout {

@@ -425,8 +425,7 @@ pub(super) fn text<'a>(
         is_complete |= is_sure && layout.last.as_ref().is_some_and(|last| last.0.is_match(text));
         if let Some(found) = groups(&layout.row, text, false) {
             let cells = found.get("cells").copied();
-            let mut fields = context.clone();
-            fields.extend(found);
+            let fields = row_fields(file, line, &context, found)?;
             let Some(cells) = cells else {
                 sink(&TextRow { file, line, fields, failed })?;
                 continue;
@@ -440,8 +439,7 @@ pub(super) fn text<'a>(
             if let Some(row) = open.take() {
                 sink(&row)?;
             }
-            let mut fields = context.clone();
-            fields.extend(found);
+            let fields = row_fields(file, line, &context, found)?;
             open = Some(TextRow { file, line, fields, failed });
         } else if let Some(fields) = groups(&layout.part, text, false) {
             match &mut open {
@@ -482,6 +480,27 @@ impl TextLayout {
         let lists = [&self.row, &self.begin, &self.part, &self.failed];
         lists.into_iter().flatten().any(|pattern| pattern.0.is_match(line))
     }
+}
+
+/// The fields of a row, with those of its heading. Errors: it has more values than the heading has names, or fewer.
+fn row_fields<'a>(
+    file: &ResultFile,
+    line: usize,
+    context: &HashMap<String, &'a str>,
+    found: HashMap<String, &'a str>,
+) -> Result<HashMap<String, &'a str>, ReadError> {
+    let mut fields = context.clone();
+    if let (Some(names), Some(values)) = (context.get("names"), found.get("values")) {
+        let names: Vec<&str> = names.split(',').map(str::trim).collect();
+        let values: Vec<&str> = values.split(',').map(str::trim).collect();
+        if names.len() != values.len() {
+            let (found, wanted) = (values.len(), names.len());
+            return Err(file.line(line, format!("it has {found} values, and the heading names {wanted}")));
+        }
+        fields.extend(names.into_iter().map(str::to_owned).zip(values));
+    }
+    fields.extend(found);
+    Ok(fields)
 }
 
 /// A table of as many rows as columns.
