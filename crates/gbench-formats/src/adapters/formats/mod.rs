@@ -63,8 +63,10 @@ formats! {
     kernel_summary,
     kernel_tuner,
     kernelbench,
+    ktt,
     llama_bench,
     loadgen,
+    mllog,
     monitor,
     nccl_tests,
     ncu,
@@ -75,10 +77,10 @@ formats! {
     popcorn,
     primbench,
     torch_measurement,
+    torchbench,
     triton,
     tritonbench,
     vllm,
-    warpt,
 }
 
 /// Every format, including those of harnesses with an adapter.

@@ -140,6 +140,9 @@ impl Layout {
             return false;
         }
         if file.begins(b'{') || file.begins(b'[') {
+            if matches!(self.rows.layout, RowLayout::Csv | RowLayout::Text(_)) {
+                return false;
+            }
             let first: Vec<&str> =
                 keys.iter().map(|key| key.split(['.', '[']).next().unwrap_or(key)).collect();
             let outline = Outline::of(file, &first, &[]);
