@@ -212,7 +212,7 @@ impl<'de> Visitor<'de> for Elements<'_> {
 }
 
 /// The separators of a table's cells, in the order in which they are tried; a blank stands for any number of them.
-const DELIMITERS: [u8; 5] = [b',', b';', b'\t', b'|', b' '];
+pub(super) const DELIMITERS: [u8; 5] = [b',', b';', b'\t', b'|', b' '];
 
 struct TableRow<'a> {
     table: &'a CsvTable<'a>,
@@ -252,7 +252,7 @@ pub(super) fn has_columns(header: &str, columns: &[String]) -> bool {
     })
 }
 
-fn header_cells(header: &str, delimiter: u8) -> Vec<&str> {
+pub(super) fn header_cells(header: &str, delimiter: u8) -> Vec<&str> {
     if delimiter == b' ' {
         return header.split_ascii_whitespace().collect();
     }
@@ -260,14 +260,31 @@ fn header_cells(header: &str, delimiter: u8) -> Vec<&str> {
     cells.filter(|cell| !cell.is_empty()).collect()
 }
 
-/// The rows of a table that has these columns. Errors: a column is missing.
-pub(super) fn table(file: &ResultFile, text: &str, columns: &[&Field], sink: Sink) -> Result<(), ReadError> {
+/// The rows of a table, whose separator gives the most of the `named` columns. Errors: one of `needed` is missing.
+pub(super) fn table<'f>(
+    file: &ResultFile,
+    text: &str,
+    named: impl Iterator<Item = &'f Field> + Clone,
+    needed: &[&Field],
+    sink: Sink,
+) -> Result<(), ReadError> {
     let header = file.first_line();
     let missing = |delimiter: &u8| {
         let cells = header_cells(&header, *delimiter);
-        columns.iter().filter(|field| !cells.contains(&field.text.as_str())).count()
+        named.clone().filter(|field| !cells.contains(&field.text.as_str())).count()
     };
     let delimiter = DELIMITERS.into_iter().min_by_key(missing).unwrap_or(b',');
+    table_by(file, text, delimiter, needed, sink)
+}
+
+/// The same with a known separator.
+pub(super) fn table_by(
+    file: &ResultFile,
+    text: &str,
+    delimiter: u8,
+    needed: &[&Field],
+    sink: Sink,
+) -> Result<(), ReadError> {
     // Every cell of a line of Markdown, or of a table of blanks, is between separators.
     let text = match delimiter {
         b'|' => Cow::Owned(lines(text).map(|(_, line, _)| markdown_line(line)).collect::<String>()),
@@ -275,7 +292,7 @@ pub(super) fn table(file: &ResultFile, text: &str, columns: &[&Field], sink: Sin
         _ => Cow::Borrowed(text),
     };
     let table = CsvTable::read(*file, &text, 1, delimiter)?;
-    columns.iter().try_for_each(|column| table.need(&column.text).map(|_| ()))?;
+    needed.iter().try_for_each(|column| table.need(&column.text).map(|_| ()))?;
     if let Some(last) = table.rows.last().filter(|_| !text.ends_with('\n')) {
         return Err(file.line(last.line, CUT));
     }
