@@ -45,7 +45,7 @@ pub use self::export::{ExportFormat, export};
 pub use self::format::{Format, Options};
 pub use self::input::Input;
 pub use self::layout::terminal::{Style, table};
-pub use self::layout::width::{COLUMNS, paragraph, wrap};
+pub use self::layout::width::{COLUMNS, fold_command, paragraph, wrap};
 pub use self::profile::{V1Profiles, profile_page, profiles_document};
 pub use self::record::{ranking_chart, record, summary_page};
 pub use self::sweep::{SweepRequest, SweepTables, UnknownField};
