@@ -64,8 +64,8 @@ pub(crate) fn describe(path: &Path) -> Result<String> {
 }
 
 /// The next step where nothing looks like a figure.
-pub(crate) const NO_FIGURE: &str = "name the fields yourself with `--metric` and `--parameters`, or write a description by hand: \
-    docs/formats.md, \"A file of no known format\"";
+pub(crate) const NO_FIGURE: &str = "name the fields yourself with `--metric` and `--parameters`, or describe the rows, also those of a text, \
+    in a file: docs/formats.md, \"A file of no known format\"";
 
 /// Writes a description where there is none yet.
 pub(crate) fn write_description(text: &str, to: &Path) -> Result<()> {

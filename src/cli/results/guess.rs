@@ -13,19 +13,23 @@ use crate::report::{COLUMNS, fold_command, paragraph, table};
 const MAX_FIELDS: usize = 12;
 
 /// Columns of a field's name and of its example.
-const MAX_NAME: usize = 32;
-const MAX_EXAMPLE: usize = 18;
+const MAX_NAME: usize = 26;
+const MAX_EXAMPLE: usize = 14;
 
 /// Writes at most some 25 lines of 80 columns.
 pub(super) fn write(file: &UnknownFile, out: &mut impl Write) -> io::Result<()> {
     let guess = &file.guess;
     let rows = if guess.rows > 0 { format!(", {}", count(guess.rows, "row")) } else { String::new() };
     let name = shown(&file.path);
-    write!(out, "{}", paragraph("", &format!("{name} seems to be {}{rows}. Nothing was read.", guess.form)))?;
+    write!(
+        out,
+        "{}",
+        paragraph("", &format!("{name} seems to be {}{rows}. Nothing was imported.", guess.form))
+    )?;
     if !guess.fields.is_empty() {
         let fields = guess.fields.iter().take(MAX_FIELDS);
         let row = |field: &GuessedField| {
-            vec![cut(&field.name, MAX_NAME), cut(&field.example, MAX_EXAMPLE), meaning(field)]
+            vec![cut_front(&field.name, MAX_NAME), cut(&field.example, MAX_EXAMPLE), meaning(field)]
         };
         write!(out, "\n{}", table(&["field", "for example", "seems to be"], fields.map(row)))?;
         let more = guess.fields.len().saturating_sub(MAX_FIELDS);
@@ -49,13 +53,13 @@ pub(super) fn write(file: &UnknownFile, out: &mut impl Write) -> io::Result<()> 
     // A command with invisible characters is not what it looks like.
     let is_visible = |command: &String| !command.chars().any(|c| c.is_control() || is_unseen(c));
     if let Some(command) = command.filter(is_visible) {
-        writeln!(out, "\nIf that is right:\n")?;
+        writeln!(out, "If that is right:\n")?;
         for line in fold_command(&command, COLUMNS - 4) {
             writeln!(out, "    {line}")?;
         }
-        writeln!(out, "\nor write it to a file, which can say more, and change it there:\n")?;
+        writeln!(out, "\nor write it to a file, which can say more, and change it there:")?;
     } else {
-        writeln!(out, "\nFlags cannot say all of it. Write it to a file and check it there:\n")?;
+        writeln!(out, "Flags cannot say all of it. Write it to a file, and check it there:")?;
     }
     let command = format!("gbench-ci ingest --describe rows.toml {name}");
     fold_command(&command, COLUMNS - 4).iter().try_for_each(|line| writeln!(out, "    {line}"))
@@ -116,4 +120,13 @@ fn cut(text: &str, limit: usize) -> String {
         return text.to_owned();
     }
     text.chars().take(limit - 3).chain("...".chars()).collect()
+}
+
+/// The end of a path of keys says more than its beginning.
+fn cut_front(text: &str, limit: usize) -> String {
+    let count = text.chars().count();
+    if count <= limit {
+        return text.to_owned();
+    }
+    "...".chars().chain(text.chars().skip(count + 3 - limit)).collect()
 }

@@ -84,6 +84,9 @@ impl Columns {
 /// Every way in which a file may hold rows. Errors: its form in words.
 pub(super) fn looks(file: &ResultFile) -> Result<Vec<Look>, String> {
     let Ok(text) = file.text() else { return Err("no text: it is binary".into()) };
+    if text.trim().is_empty() {
+        return Err("empty".into());
+    }
     if file.begins(b'{') || file.begins(b'[') {
         let text = standard_json(file.bytes);
         let documents = serde_json::Deserializer::from_slice(&text).into_iter::<Value>();
@@ -92,7 +95,8 @@ pub(super) fn looks(file: &ResultFile) -> Result<Vec<Look>, String> {
             Err(error) => Err(format!("JSON that cannot be read: {error}")),
         };
     }
-    let table = DELIMITERS.into_iter().filter_map(|delimiter| of_table(file, text, delimiter));
+    // Of several that give as many columns, the last is taken.
+    let table = DELIMITERS.into_iter().rev().filter_map(|delimiter| of_table(file, text, delimiter));
     let most = table.max_by_key(|look| look.columns.len());
     most.map(|look| vec![look]).ok_or_else(|| "a text".into())
 }
@@ -230,7 +234,10 @@ fn at_path(documents: &[Value], path: String) -> Option<Look> {
                 Value::Number(number) => vec![("$".to_owned(), Value::Number(number.clone()))],
                 _ => continue,
             };
-            columns.add(own.chain(row).chain(around.iter().cloned()).collect::<Vec<_>>());
+            // The row's own field of the same name is closer.
+            let has = |name: &str| row.iter().any(|(field, _)| field.rsplit('.').next() == Some(name));
+            let around = around.iter().filter(|(field, _)| !field.rsplit(['.', '^']).next().is_some_and(has));
+            columns.add(own.chain(row.iter().cloned()).chain(around.cloned()).collect::<Vec<_>>());
         }
     }
     let what = if columns.places.contains_key("$") { "numbers" } else { "objects" };

@@ -29,7 +29,7 @@ pub(super) enum Statistic {
 
 const TIMES: &str = "ns=ns nsec=ns nanos=ns nanosecond=ns nanoseconds=ns us=us \u{b5}s=us usec=us micros=us \
     microsecond=us microseconds=us ms=ms msec=ms millis=ms millisecond=ms milliseconds=ms sec=s secs=s second=s \
-    seconds=s";
+    seconds=s minute=min minutes=min mins=min hour=h hours=h";
 const SIZES: &str = "bytes=B kb=KB mb=MB gb=GB tb=TB kib=KiB mib=MiB gib=GiB";
 const RATES: &str = "gbps=gbps mbps=mbps kbps=kbps gbs=GB/s mbs=MB/s flops=FLOPS mflops=MFLOPS gflops=GFLOPS \
     tflops=TFLOPS pflops=PFLOPS qps=queries/s rps=requests/s tps=1/s fps=frames/s iops=IO/s ips=1/s";

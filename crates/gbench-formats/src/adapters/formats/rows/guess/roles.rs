@@ -46,6 +46,8 @@ pub(super) struct Sorted<'l> {
     pub present: usize,
     /// Words that it has instead of a number.
     pub words: BTreeSet<String>,
+    /// Each value is a number, a list of numbers, or one of these words.
+    is_numeric: bool,
 }
 
 const WORKLOAD: &str = "algo algorithm backend bench benchmark case collective config dataset direction dtype engine features \
@@ -74,6 +76,11 @@ fn last_key(field: &str) -> String {
     field.rsplit(['.', '^']).next().unwrap_or(field).to_ascii_lowercase()
 }
 
+/// True for a field of the document around the row.
+fn is_around(field: &str) -> bool {
+    field.starts_with('^')
+}
+
 fn any_word(field: &str, words: &str) -> bool {
     let last = last_key(field);
     last.split(|c: char| !c.is_ascii_alphanumeric()).any(|part| has(words, part))
@@ -99,7 +106,7 @@ pub(super) fn is_word(text: &str, failure: bool) -> bool {
 
 impl<'l> Sorted<'l> {
     fn of(column: &'l Column, rows: usize) -> Self {
-        let there = || column.values.iter().filter(|value| !value.is_null() && value.as_str() != Some(""));
+        let there = || column.values.iter().filter(|value| !value.is_null());
         let present = there().count();
         let mut words = BTreeSet::new();
         let mut numbers: Vec<f64> = Vec::new();
@@ -122,12 +129,12 @@ impl<'l> Sorted<'l> {
                 },
             }
         }
-        let mut sorted =
-            Self { column, name: NameParts::of(&column.field), role: Role::Unknown, present, words };
         let is_numeric = is_numeric && !numbers.is_empty();
         if !is_numeric {
-            sorted.words.clear();
+            words.clear();
         }
+        let name = NameParts::of(&column.field);
+        let mut sorted = Self { column, name, role: Role::Unknown, present, words, is_numeric };
         sorted.role = sorted.first_role(rows, is_numeric.then_some((numbers.as_slice(), is_list)));
         sorted
     }
@@ -135,7 +142,7 @@ impl<'l> Sorted<'l> {
     /// Without regard to the other fields.
     fn first_role(&self, rows: usize, numbers: Option<(&[f64], bool)>) -> Role {
         let field = self.column.field.as_str();
-        let (key, is_around) = (last_key(field), field.starts_with('^'));
+        let key = last_key(field);
         let texts = || self.column.values.iter().filter(|value| !value.is_null()).map(text_of);
         if field.starts_with("@key") {
             return Role::Key;
@@ -166,7 +173,7 @@ impl<'l> Sorted<'l> {
         if is_always_setting || is_setting(&key) && self.name.unit.is_none() && !is_list {
             return Role::Setting;
         }
-        if is_around {
+        if is_around(field) {
             return self.role_of_constant(whole);
         }
         let varies = numbers.iter().any(|number| number != &numbers[0]);
@@ -187,7 +194,7 @@ impl<'l> Sorted<'l> {
         let last = last_key(field);
         let is_size =
             last.rsplit(|c: char| !c.is_ascii_alphanumeric()).next().is_some_and(|word| has(SIZES, word));
-        let is_workload = if self.is_numeric() { is_size } else { any_word(field, WORKLOAD) };
+        let is_workload = if self.is_numeric { is_size } else { any_word(field, WORKLOAD) };
         if is_workload && !any_word(field, MACHINE) && !any_word(field, "total") {
             return Role::Key;
         }
@@ -207,7 +214,8 @@ impl<'l> Sorted<'l> {
             return Role::Passed(good);
         }
         let is_short = |word: &String| word.chars().count() < 16;
-        if has("unit units time_unit", key) && values.iter().all(is_short) {
+        let is_unit = key.rsplit('_').next().is_some_and(|last| ["unit", "units"].contains(&last));
+        if is_unit && !values.is_empty() && values.iter().all(is_short) {
             return Role::Unit;
         }
         if has("metric metric_name measurement measure", key) && values.iter().all(|text| !text.is_empty()) {
@@ -233,10 +241,6 @@ impl<'l> Sorted<'l> {
 
     fn is_whole(&self) -> bool {
         self.column.values.iter().all(|value| number_of(value).is_none_or(|number| number.fract() == 0.0))
-    }
-
-    fn is_numeric(&self) -> bool {
-        self.column.values.iter().any(|value| number_of(value).is_some())
     }
 }
 
@@ -272,7 +276,7 @@ fn keep_the_best_statistics(fields: &mut [Sorted]) {
 /// Makes keys of the fields that distinguish rows: what has texts first, then whole numbers that repeat.
 fn tell_rows_apart(fields: &mut [Sorted], rows: usize) {
     let may_be_key = |field: &Sorted| {
-        let is_exact = field.is_whole() || !field.is_numeric();
+        let is_exact = field.is_whole() || !field.is_numeric;
         let is_open = matches!(field.role, Role::Key | Role::Fact | Role::Unknown) && is_exact;
         let is_long = field.column.values.iter().any(|value| text_of(value).chars().count() > 120);
         is_open
@@ -285,7 +289,7 @@ fn tell_rows_apart(fields: &mut [Sorted], rows: usize) {
     let order = |at: &usize| {
         let field = &fields[*at];
         let is_machine = any_word(&field.column.field, MACHINE);
-        (field.role != Role::Key, field.is_numeric(), is_machine, field.present < rows, field.distinct())
+        (field.role != Role::Key, field.is_numeric, is_machine, field.present < rows, field.distinct())
     };
     candidates.sort_by_key(order);
     let mut keys: Vec<usize> = Vec::new();
@@ -304,10 +308,16 @@ fn tell_rows_apart(fields: &mut [Sorted], rows: usize) {
         add_repeating_numbers(fields, &mut keys, groups, rows);
     }
     for at in candidates {
+        let field = &fields[at];
         if keys.contains(&at) {
             fields[at].role = Role::Key;
-        } else if fields[at].is_numeric() || fields[at].role == Role::Fact {
-            // A number may as well be a count that was measured.
+        } else if field.is_numeric
+            && !is_around(&field.column.field)
+            && !field.column.values.iter().any(Value::is_array)
+        {
+            // Nothing shows what it counts, and it is not needed as a key.
+            fields[at].role = Role::Figure { main: true };
+        } else if field.is_numeric || field.role == Role::Fact {
             fields[at].role = Role::Unknown;
         }
     }
