@@ -44,6 +44,7 @@ pub use self::bisect::{BisectFormat, bisection};
 pub use self::export::{ExportFormat, export};
 pub use self::format::{Format, Options};
 pub use self::input::Input;
+pub use self::layout::escape::visible;
 pub use self::layout::terminal::{Style, table};
 pub use self::layout::width::{COLUMNS, fold_command, paragraph, wrap};
 pub use self::profile::{V1Profiles, profile_page, profiles_document};

@@ -7,7 +7,7 @@ use crate::app::ingest::UnknownFile;
 use crate::app::paths::shown;
 use crate::model::text::count;
 use crate::model::{is_unseen, shell_word};
-use crate::report::{COLUMNS, fold_command, paragraph, table};
+use crate::report::{COLUMNS, fold_command, paragraph, table, visible};
 
 /// Fields that are shown.
 const MAX_FIELDS: usize = 12;
@@ -21,11 +21,8 @@ pub(super) fn write(file: &UnknownFile, out: &mut impl Write) -> io::Result<()> 
     let guess = &file.guess;
     let rows = if guess.rows > 0 { format!(", {}", count(guess.rows, "row")) } else { String::new() };
     let name = shown(&file.path);
-    write!(
-        out,
-        "{}",
-        paragraph("", &format!("{name} seems to be {}{rows}. Nothing was imported.", guess.form))
-    )?;
+    let form = visible(&guess.form);
+    write!(out, "{}", paragraph("", &format!("{name} seems to be {form}{rows}. Nothing was imported.")))?;
     if !guess.fields.is_empty() {
         let fields = guess.fields.iter().take(MAX_FIELDS);
         let row = |field: &GuessedField| {
@@ -42,9 +39,6 @@ pub(super) fn write(file: &UnknownFile, out: &mut impl Write) -> io::Result<()> 
         let what = "No field looks like a figure: a number that varies, or that has a unit in its name.";
         return writeln!(out, "{}", paragraph("", what).trim_end());
     }
-    for text in remarks(guess) {
-        write!(out, "{}", paragraph("", &text))?;
-    }
     let name = shell_word(&name);
     let command = guess.flags.as_ref().map(|flags| {
         let flags = flags.iter().map(|(flag, value)| format!(" {flag} {}", shell_word(value)));
@@ -52,44 +46,37 @@ pub(super) fn write(file: &UnknownFile, out: &mut impl Write) -> io::Result<()> 
     });
     // A command with invisible characters is not what it looks like.
     let is_visible = |command: &String| !command.chars().any(|c| c.is_control() || is_unseen(c));
-    if let Some(command) = command.filter(is_visible) {
-        writeln!(out, "If that is right:\n")?;
+    let command = command.filter(is_visible);
+    let lead = if command.is_some() { "If it is right:" } else { "Flags cannot say all of it; a file can:" };
+    write!(out, "{}", paragraph("", &format!("This is a guess. {}{lead}", remarks(guess))))?;
+    if let Some(command) = command {
+        writeln!(out)?;
         for line in fold_command(&command, COLUMNS - 4) {
             writeln!(out, "    {line}")?;
         }
         writeln!(out, "\nor write it to a file, which can say more, and change it there:")?;
-    } else {
-        writeln!(out, "Flags cannot say all of it. Write it to a file, and check it there:")?;
     }
+    writeln!(out)?;
     let command = format!("gbench-ci ingest --describe rows.toml {name}");
     fold_command(&command, COLUMNS - 4).iter().try_for_each(|line| writeln!(out, "    {line}"))
 }
 
-/// What a person has to know of a guess.
-fn remarks(guess: &Guess) -> Vec<String> {
-    let mut remarks = Vec::new();
+/// What a person has to know of a guess, with a blank behind each sentence.
+fn remarks(guess: &Guess) -> String {
+    let mut remarks = String::new();
     let is_open =
-        |field: &&GuessedField| field.role == (Role::Figure { main: true }) && field.better.is_none();
-    if guess.fields.iter().any(|field| is_open(&field)) {
-        let asks = guess.flags.iter().flatten().any(|(_, value)| value.ends_with(WAY));
-        let with = if asks {
-            "write lower or higher instead of WAY"
-        } else {
-            "add its direction: `NAME=FIELD:UNIT:lower`"
-        };
-        remarks
-            .push(format!("This is a guess. A figure whose unit shows no direction is not judged; {with}."));
-    } else {
-        remarks.push("This is a guess.".into());
+        |field: &GuessedField| field.role == (Role::Figure { main: true }) && field.better.is_none();
+    if guess.flags.iter().flatten().any(|(_, value)| value.ends_with(WAY)) {
+        remarks += "Write `lower` or `higher` instead of WAY: the names do not show which is better. ";
+    } else if guess.fields.iter().any(is_open) {
+        remarks += "Figures of unknown direction are not judged. ";
     }
     if guess.repeats {
-        remarks.push(
-            "Several rows have the same keys: add a field to --parameters, or add --repeats samples or --repeats processes."
-                .into(),
-        );
+        remarks += "Several rows have the same keys: add a field to `--parameters`, or add `--repeats samples` or \
+                    `--repeats processes`. ";
     }
     if let Some(obstacle) = &guess.obstacle {
-        remarks.push(format!("It does not read the file yet: {obstacle}."));
+        remarks += &format!("It does not read the file yet: {}. ", visible(obstacle));
     }
     remarks
 }

@@ -2,14 +2,15 @@
 
 use std::collections::HashMap;
 
+use regex::Regex;
 use serde_json::{Map, Value};
 use serde_json_path::{JsonPath, PathElement};
 
 use super::name::{NameParts, Statistic};
 use crate::adapters::formats::interface::format::ResultFile;
-use crate::adapters::formats::readers::table::number;
+use crate::adapters::formats::readers::table::{lines, number};
 use crate::adapters::formats::readers::values::is_setting;
-use crate::adapters::formats::rows::description::RowLayout;
+use crate::adapters::formats::rows::description::{Pattern, RowLayout, TextLayout};
 use crate::adapters::formats::rows::field::Field;
 use crate::adapters::formats::rows::source::{self, DELIMITERS, header_cells};
 use crate::adapters::readers::loose_json::standard_json;
@@ -98,7 +99,22 @@ pub(super) fn looks(file: &ResultFile) -> Result<Vec<Look>, String> {
     // Of several that give as many columns, the last is taken.
     let table = DELIMITERS.into_iter().rev().filter_map(|delimiter| of_table(file, text, delimiter));
     let most = table.max_by_key(|look| look.columns.len());
-    most.map(|look| vec![look]).ok_or_else(|| "a text".into())
+    most.or_else(|| of_text(text)).map(|look| vec![look]).ok_or_else(|| "a text".into())
+}
+
+/// Lines that end in a number with a unit, behind a name.
+const LINE: &str = r"^\s*(?<name>[^\s:=].*?)\s*[:=\s]\s*(?<value>[-+]?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?)\s*(?<unit>ns|us|\x{b5}s|ms|s|sec|seconds|[kKMGT]i?B/s|[KMGTP]?FLOPS|[KMGTP]?FLOP/s|[a-z]+/s)\s*$";
+
+fn of_text(text: &str) -> Option<Look> {
+    let line = Regex::new(LINE).ok()?;
+    let mut columns = Columns::default();
+    for found in lines(text).filter_map(|(_, text, _)| line.captures(text)).take(MAX_ROWS) {
+        let field = |name: &str| Some((name.to_owned(), Value::from(found.name(name)?.as_str())));
+        columns.add(["name", "value", "unit"].into_iter().filter_map(field));
+    }
+    let layout = TextLayout { row: vec![Pattern(line)], ..TextLayout::default() };
+    let form = "a text with lines that end in a number with a unit".to_owned();
+    (columns.rows > 0).then(|| columns.into(Look::new(form, RowLayout::Text(layout))))
 }
 
 fn of_table(file: &ResultFile, text: &str, delimiter: u8) -> Option<Look> {

@@ -29,7 +29,8 @@ use roles::{Sorted, is_word, sorted, text_of};
 const MAX_BYTES: usize = 64 << 20;
 
 /// Figures that flags name; a description in a file has all.
-const MAX_METRICS: usize = 6;
+const MAX_METRICS: usize = 5;
+const MAX_OPEN_METRICS: usize = 2;
 
 pub struct Guess {
     /// The form of the file in words.
@@ -253,9 +254,11 @@ fn by_flags(described: &Described, fields: &[Sorted]) -> Option<Described> {
     let plain = || described.metrics.iter().filter(is_plain);
     let is_judged = plain().any(|metric| !metric.shown);
     let metric = |metric: &DescribedMetric| DescribedMetric { summary: None, ..metric.clone() };
+    let most = if is_judged { MAX_METRICS } else { MAX_OPEN_METRICS };
     let metrics: Vec<DescribedMetric> =
-        plain().filter(|metric| !metric.shown || !is_judged).take(MAX_METRICS).map(metric).collect();
-    let is_said = described.parameters.iter().all(|name| !name.contains(','));
+        plain().filter(|metric| metric.shown != is_judged).take(most).map(metric).collect();
+    let is_text = matches!(described.layout, RowLayout::Text(_));
+    let is_said = !is_text && described.parameters.iter().all(|name| !name.contains(','));
     (is_said && described.optional_parameters.is_empty() && !metrics.is_empty()).then(|| Described {
         layout: described.layout.clone(),
         case: described.case.clone(),

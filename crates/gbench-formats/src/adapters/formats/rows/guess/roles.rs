@@ -251,11 +251,28 @@ fn is_sha(text: &str) -> bool {
 /// The fields of a look with their roles.
 pub(super) fn sorted(look: &Look) -> Vec<Sorted<'_>> {
     let mut fields: Vec<Sorted> = look.columns.iter().map(|column| Sorted::of(column, look.rows)).collect();
+    figures_with_units(&mut fields);
     keep_the_best_statistics(&mut fields);
     if look.rows > 1 {
         tell_rows_apart(&mut fields, look.rows);
     }
     fields
+}
+
+/// The value next to a unit is a figure, also if it is whole.
+fn figures_with_units(fields: &mut [Sorted]) {
+    let parent = |field: &str| field.rsplit_once('.').map_or(String::new(), |(parent, _)| parent.to_owned());
+    let units: Vec<String> = fields
+        .iter()
+        .filter(|field| field.role == Role::Unit)
+        .map(|field| parent(&field.column.field))
+        .collect();
+    for field in fields.iter_mut().filter(|field| field.is_numeric) {
+        let is_value = has("value result score", &last_key(&field.column.field));
+        if is_value && units.contains(&parent(&field.column.field)) {
+            field.role = Role::Figure { main: true };
+        }
+    }
 }
 
 /// Of the statistics of one metric, one is its figure.
@@ -292,8 +309,10 @@ fn tell_rows_apart(fields: &mut [Sorted], rows: usize) {
         (field.role != Role::Key, field.is_numeric, is_machine, field.present < rows, field.distinct())
     };
     candidates.sort_by_key(order);
-    let mut keys: Vec<usize> = Vec::new();
-    let mut groups = 1;
+    // Rows of different metrics are parts of one case.
+    let names = (0..fields.len()).filter(|at| fields[*at].role == Role::Metric);
+    let mut keys: Vec<usize> = names.collect();
+    let mut groups = combinations(fields, &keys, rows);
     for at in &candidates {
         let is_known_key = fields[*at].role == Role::Key;
         let with: Vec<usize> = keys.iter().copied().chain([*at]).collect();
@@ -329,6 +348,7 @@ fn add_repeating_numbers(fields: &mut [Sorted], keys: &mut Vec<usize>, mut group
         let field = &fields[at];
         let may_be = matches!(field.role, Role::Figure { .. } | Role::Unknown)
             && !field.name.is_figure()
+            && field.is_numeric
             && field.words.is_empty()
             && !field.column.values.iter().any(Value::is_array)
             && field.present == rows

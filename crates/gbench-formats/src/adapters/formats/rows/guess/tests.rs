@@ -90,6 +90,11 @@ fn every_form_of_rows_is_found() {
         ("name;ms\na;2.5\n", "a table with `;` between its cells", 1),
         ("name\tms\na\t2.5\n", "a table with tabs between its cells", 1),
         ("| name | ms |\n|---|---|\n| a | 2.5 |\n", "a table with `|` between its cells", 1),
+        (
+            "# run\n  gemm, 8: 2.5 ms\nconv 3ms\ndone\n",
+            "a text with lines that end in a number with a unit",
+            2,
+        ),
         ("name    ms\na     2.5\n", "a table with blanks between its cells", 1),
     ] {
         let found = guess(text);

@@ -54,7 +54,16 @@ impl Guess {
         match &described.layout {
             RowLayout::Json(path) => writeln!(out, "layout.json = {}", quoted(path))?,
             RowLayout::Csv => writeln!(out, "layout = \"table\"")?,
-            RowLayout::Auto | RowLayout::Text(_) => {}
+            RowLayout::Text(layout) => {
+                let row: Vec<String> = layout.row.iter().map(|pattern| pattern.0.to_string()).collect();
+                list(
+                    out,
+                    "layout.text.row",
+                    &row,
+                    "Each line that this matches is a row; its named groups are fields.",
+                )?;
+            }
+            RowLayout::Auto => {}
         }
         writeln!(out, "case = {}", quoted(&described.case))?;
         list(
@@ -110,13 +119,14 @@ fn metric(out: &mut String, metric: &DescribedMetric) -> std::fmt::Result {
         Some(field) => writeln!(out, "unit_field = {}", quoted(field))?,
         None => writeln!(out, "unit = {}", quoted(&metric.unit))?,
     }
+    let is_open = metric.unit_field.is_some() || direction_of_unit(&metric.unit).is_none();
+    if metric.shown && is_open {
+        writeln!(out, "# Shown and not judged. To judge it, instead: better = \"lower\", or \"higher\".")?;
+    } else if metric.shown {
+        writeln!(out, "# A spread, an extreme or a second statistic: shown and not judged.")?;
+    }
     if metric.shown {
-        writeln!(out, "# A spread, a percentile or an error: shown, not judged.\nshown = true")?;
-    } else if metric.unit_field.is_none() && direction_of_unit(&metric.unit).is_none() {
-        writeln!(
-            out,
-            "# Without a direction it is shown and not judged.\n# better = \"lower\"  # or \"higher\""
-        )?;
+        writeln!(out, "shown = true")?;
     }
     if metric.optional {
         writeln!(out, "# Some rows lack it.\noptional = true")?;
