@@ -23,6 +23,8 @@ pub(crate) use interface::program::ResultProgram;
 pub use interface::repeats::Repeats;
 pub use readers::values::changes_by_itself;
 pub use rows::description::{Described, DescribedMetric, RowLayout, TextLayout};
+pub use rows::file::DescriptionError;
+pub use rows::guess::{Guess, GuessedField, Role, WAY};
 pub use rows::reading::failed_row;
 
 use std::collections::BTreeSet;
