@@ -8,6 +8,7 @@ use gbench_model::{
 };
 
 use super::change::Change;
+use super::curves;
 use super::document::{Method, Row, RowSide, VerdictDocument};
 use super::outcome::{Conclusion, Verdict};
 use super::policy::Policy;
@@ -215,6 +216,7 @@ pub(crate) fn check_says(
     if document.counts != counts(&document.rows) {
         return Err("its counts are not those of its rows".into());
     }
+    curves::check(&document.curves, &document.rows)?;
     if document.conclusion != conclusion {
         return Err(format!("its rows give {conclusion:?}, and the verdict has {:?}", document.conclusion));
     }

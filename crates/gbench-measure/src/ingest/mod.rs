@@ -2,6 +2,7 @@
 //!
 //! No file is read here: `app` reads them and knows the format.
 
+mod lost;
 mod record;
 
 pub use record::{FileRun, RecordOptions, record};

@@ -6,9 +6,11 @@ use maud::{Markup, html};
 
 use super::addresses::case_page;
 use super::contents::ComparisonPage;
+use super::curve::curves;
 use super::page::{SiteFrame, facts, part, scrolled, table, tone};
 use crate::layout::emphasis::Emphasis;
 use crate::layout::escape::visible;
+use crate::verdict::curves::CurveView;
 use crate::verdict::view::{RowView, VerdictView};
 use gbench_compare::Difference;
 use gbench_compare::trend::TrendsDocument;
@@ -58,6 +60,7 @@ fn body(comparison: &ComparisonPage, trends: Option<&TrendsDocument>, frame: &Si
         @for (number, group) in view.groups.iter().enumerate() {
             (part(&format!("group-{number}"), &group.title(), true, &rows.table(&group.shown, &group.title())))
         }
+        (part("curves", &CurveView::heading(&view.curves), !view.curves.is_empty(), &curves(&view.curves)))
         (rows.explained(&view))
         (part("unchanged", &view.unchanged_title(), !view.unchanged.is_empty(), &rows.table(&view.unchanged, "Unchanged rows")))
         (part("again", view.again(), !document.reproduce.is_empty(), &html! {

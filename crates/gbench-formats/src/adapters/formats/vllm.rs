@@ -53,6 +53,12 @@ pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
              `latencies`, `percentiles`; `tokens_per_second`; `cold_startup_times` and the other times of starts; the options of a sweep, \
              `run_number`",
     direction: "times lower, throughputs higher",
+    load: LoadFields {
+        parameters: &["max_concurrency", "request_rate"],
+        following: &["num_prompts"],
+        axes: &["output_throughput", "request_throughput", "e2el", "ttft"],
+        answered: None,
+    },
     recognises,
     read,
     ..DeclaredFormat::SUMMARY
