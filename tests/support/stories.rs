@@ -122,10 +122,10 @@ pub fn serving() -> Story {
         };
         plans.extend([rate, latency]);
     }
-    let mut story = story_by(plans, SequentialRuleName::SeqE5);
-    join_points(&mut story.base);
-    join_points(&mut story.head);
-    story
+    let (mut base, mut head) = sides(&plans);
+    join_points(&mut base);
+    join_points(&mut head);
+    measured(base, head, SequentialRuleName::SeqE5)
 }
 
 /// The loads of [`serving`].
@@ -144,13 +144,18 @@ pub fn join_points(record: &mut RunRecord) {
     }
 }
 
-/// The records of the planned cases, each with the rounds that it needed.
+/// The records of the planned cases.
 fn story(plans: Vec<Planned>) -> Story {
     story_by(plans, SequentialRuleName::SeqE2)
 }
 
 fn story_by(plans: Vec<Planned>, rule: SequentialRuleName) -> Story {
-    let (mut base, mut head) = sides(&plans);
+    let (base, head) = sides(&plans);
+    measured(base, head, rule)
+}
+
+/// The records with the rounds that each case needed.
+fn measured(mut base: RunRecord, mut head: RunRecord, rule: SequentialRuleName) -> Story {
     for (record, commit) in [(&mut base, "9f1c2e7ab04d5566"), (&mut head, "02ab45cd66778899")] {
         let comparison = record.comparison.as_mut().unwrap();
         comparison.base = "main (9f1c2e7ab0)".into();
@@ -168,7 +173,7 @@ fn story_by(plans: Vec<Planned>, rule: SequentialRuleName) -> Story {
     for case in base.cases.iter_mut().chain(&mut head.cases) {
         let rounds = standings.iter().find(|standing| standing.case == case.id).unwrap().rounds as usize;
         case.processes.truncate(rounds);
-        case.metrics[0].processes.truncate(rounds);
+        case.metrics.iter_mut().for_each(|metric| metric.processes.truncate(rounds));
     }
     Story { base, head, control: None }
 }

@@ -216,7 +216,9 @@ pub(crate) fn check_says(
     if document.counts != counts(&document.rows) {
         return Err("its counts are not those of its rows".into());
     }
-    curves::check(&document.curves, &document.rows)?;
+    if document.curves != curves::judged_by(&document.rows, &document.curves) {
+        return Err("the verdicts of its curves are not those of its rows".into());
+    }
     if document.conclusion != conclusion {
         return Err(format!("its rows give {conclusion:?}, and the verdict has {:?}", document.conclusion));
     }

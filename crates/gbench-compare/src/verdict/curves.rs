@@ -126,19 +126,18 @@ pub(crate) fn merged<'c>(curves: impl Iterator<Item = &'c Curve>) -> Vec<Curve> 
     merged.into_values().collect()
 }
 
-/// The first contradiction between curves and rows, in one sentence without a period.
-pub(crate) fn check(curves: &[Curve], rows: &[Row]) -> Result<(), String> {
+/// The curves with the verdicts of these rows. Points without a row are left out.
+pub(crate) fn judged_by(rows: &[Row], curves: &[Curve]) -> Vec<Curve> {
     let mut by_case: HashMap<&CaseId, Verdict> = HashMap::new();
     for row in rows {
         let known = by_case.entry(&row.case).or_insert(row.verdict);
         *known = row.verdict.min(*known);
     }
-    for curve in curves {
-        let verdicts: Option<Vec<Verdict>> =
-            curve.points.iter().map(|point| by_case.get(point).copied()).collect();
-        if verdicts.and_then(|verdicts| verdicts.into_iter().min()) != Some(curve.verdict) {
-            return Err(format!("the curve of {} has not the verdict of its points", curve.case));
-        }
-    }
-    Ok(())
+    let judged = |curve: &Curve| {
+        let is_here = |point: &&CaseId| by_case.contains_key(point);
+        let points: Vec<CaseId> = curve.points.iter().filter(is_here).cloned().collect();
+        let verdict = points.iter().map(|point| by_case[point]).min()?;
+        Some(Curve { verdict, points, ..curve.clone() })
+    };
+    curves.iter().filter_map(judged).collect()
 }

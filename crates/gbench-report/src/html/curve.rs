@@ -18,6 +18,8 @@ const LEFT: f64 = 72.0;
 const RIGHT: f64 = 420.0;
 const TOP: f64 = 40.0;
 const BOTTOM: f64 = 250.0;
+/// The column of a point's verdict.
+const STATUS: usize = 1;
 /// Least distance between the labels of two points.
 const APART: f64 = 24.0;
 
@@ -47,7 +49,7 @@ fn points(view: &CurveView<'_>) -> Markup {
                 @for (at, cell) in cells.iter().enumerate() {
                     @let (above, below) = cell.split_once('\n').unwrap_or((cell, ""));
                     td {
-                        @if at + 1 == cells.len() {
+                        @if at == STATUS {
                             span class={ "badge " (tone(Emphasis::from(point.verdict))) } { (visible(above)) }
                         } @else {
                             (visible(above))
@@ -59,7 +61,7 @@ fn points(view: &CurveView<'_>) -> Markup {
         }
     };
     html! {
-        (table("Points of the curve", &columns, &rows))
+        div.loads { (table("Points of the curve", &columns, &rows)) }
         @for note in &table_of.notes { p.soft { (visible(note)) "." } }
     }
 }
@@ -168,9 +170,9 @@ fn labels(sides: &[Vec<Place<'_>>; 2], at: impl Fn(&Place<'_>) -> (f64, f64)) ->
     html! {
         @for (place, x, y) in &labelled {
             @if is_marked(&place) {
-                g.marked {
-                    circle class=(tone(Emphasis::from(place.point.verdict))) cx=(tenth(*x)) cy=(tenth(*y)) r="8" {}
-                    text.end class=(tone(Emphasis::from(place.point.verdict))) x=(tenth(x - 11.0)) y=(tenth(y - 7.0)) {
+                g class={ "marked " (tone(Emphasis::from(place.point.verdict))) } {
+                    circle cx=(tenth(*x)) cy=(tenth(*y)) r="8" {}
+                    text.end x=(tenth(x - 11.0)) y=(tenth(y - 7.0)) {
                         (visible(&place.point.load)) " " (place.point.verdict.into_str())
                     }
                 }

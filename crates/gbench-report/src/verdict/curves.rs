@@ -85,12 +85,12 @@ impl<'a> CurveView<'a> {
     pub(crate) fn table(&self, status: impl Fn(Verdict) -> String) -> ReportTable {
         let axes = [&self.curve.throughput, &self.curve.latency];
         let columns = axes.into_iter().flatten().cloned();
-        let columns = std::iter::once(self.curve.load.clone()).chain(columns).chain(["status".to_owned()]);
+        let columns = [self.curve.load.clone(), "status".to_owned()].into_iter().chain(columns);
         let rows = self.points.iter().map(|point| {
             let cells = axes.into_iter().zip([point.throughput, point.latency]);
             let cells = cells.filter(|(axis, _)| axis.is_some()).map(|(_, row)| point.figure(row));
             let status = joined([&status(point.verdict), &point.others()], "\n");
-            std::iter::once(point.load.clone()).chain(cells).chain([status]).collect()
+            [point.load.clone(), status].into_iter().chain(cells).collect()
         });
         let title = format!("{} {}", self.name, self.told());
         ReportTable::new(title, columns, rows, self.shared().into_iter().collect())

@@ -57,7 +57,7 @@ pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
         parameters: &["max_concurrency", "request_rate"],
         following: &["num_prompts"],
         axes: &["output_throughput", "request_throughput", "e2el", "ttft"],
-        answered: None,
+        answered: Some("completed"),
     },
     recognises,
     read,
@@ -161,6 +161,7 @@ fn serve(file: &ResultFile, found: &Document) -> Result<Reading, ReadError> {
         let why = why.map(|error| format!(": {error}")).unwrap_or_default();
         return Ok(reading.with_end(failed(format!("{completed} requests completed and {lost} failed{why}"))));
     }
+    reading.note("completed", Some(completed));
     let count = Some(completed as u64);
     // Forks leave the unit out of the names, and have others than milliseconds.
     let is_there = |name: &str| found.0.iter().any(|(key, _)| key.ends_with(&format!("_{name}_ms")));
