@@ -57,10 +57,10 @@ fn body(comparison: &ComparisonPage, trends: Option<&TrendsDocument>, frame: &Si
             }
         }
         (part("differs", "Differs, and must agree for a comparison", !strict.is_empty(), &differences(&strict)))
+        (part("curves", &CurveView::heading(&view.curves), !view.curves.is_empty(), &curves(&view.curves)))
         @for (number, group) in view.groups.iter().enumerate() {
             (part(&format!("group-{number}"), &group.title(), true, &rows.table(&group.shown, &group.title())))
         }
-        (part("curves", &CurveView::heading(&view.curves), !view.curves.is_empty(), &curves(&view.curves)))
         (rows.explained(&view))
         (part("unchanged", &view.unchanged_title(), !view.unchanged.is_empty(), &rows.table(&view.unchanged, "Unchanged rows")))
         (part("again", view.again(), !document.reproduce.is_empty(), &html! {

@@ -151,7 +151,8 @@ fn legend() -> Markup {
 }
 
 /// The load of each point of head, or of base where head has none, as far as they do not cover each other. A point that is
-/// not unchanged always has its label, and a ring in the colour of its verdict.
+/// not unchanged always has its label, and a ring in the colour of its verdict, and the verdict itself if
+/// that is bad.
 fn labels(sides: &[Vec<Place<'_>>; 2], at: impl Fn(&Place<'_>) -> (f64, f64)) -> Markup {
     let [base, head] = sides;
     let of_base = base.iter().filter(|it| !head.iter().any(|other| other.point.load == it.point.load));
@@ -173,7 +174,8 @@ fn labels(sides: &[Vec<Place<'_>>; 2], at: impl Fn(&Place<'_>) -> (f64, f64)) ->
                 g class={ "marked " (tone(Emphasis::from(place.point.verdict))) } {
                     circle cx=(tenth(*x)) cy=(tenth(*y)) r="8" {}
                     text.end x=(tenth(x - 11.0)) y=(tenth(y - 7.0)) {
-                        (visible(&place.point.load)) " " (place.point.verdict.into_str())
+                        (visible(&place.point.load))
+                        @if Emphasis::from(place.point.verdict) == Emphasis::Bad { " " (place.point.verdict.into_str()) }
                     }
                 }
             } @else {

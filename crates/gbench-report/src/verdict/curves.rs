@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use super::summary::counts_text;
+use super::view::RowView;
 use crate::layout::emphasis::Emphasis;
 use crate::layout::grouped::{joined, named};
 use crate::layout::markdown::{MarkdownStyle, details};
 use crate::layout::number;
 use crate::layout::table::ReportTable;
 use crate::layout::terminal::TerminalLayout;
-use crate::verdict::summary::counts_text;
 use gbench_compare::{Curve, Row, Verdict, VerdictDocument};
 use gbench_model::text::count;
 use gbench_model::{CaseId, Params};
@@ -147,18 +148,14 @@ impl<'a> PointView<'a> {
         let Some(row) = row.or(self.others.iter().find(|row| row.metric.is_empty()).copied()) else {
             return String::new();
         };
-        let ended = [&row.base, &row.head].map(|side| side.as_ref().map(|side| side.outcome.into_str()));
-        let [base, head] = number::centres(row);
-        let [base, head] =
-            [base.as_deref().or(ended[0]), head.as_deref().or(ended[1])].map(|text| text.unwrap_or("absent"));
-        let (figure, unit) = base.split_once(' ').unwrap_or((base, ""));
+        let RowView { base, head, change, .. } = RowView::new(row, String::new());
+        let (base, head) = (base.value, head.value);
         // One unit is enough for both.
-        let base = if !unit.is_empty() && head.ends_with(&format!(" {unit}")) { figure } else { base };
-        let change = row.known_change().map(|change| {
-            let percent = number::signed_percent(change.slowdown);
-            format!("{percent} {}", number::word(row)).trim_end().to_owned()
-        });
-        joined([&format!("{base} → {head}"), &change.unwrap_or_default()], "\n")
+        let base = match base.split_once(' ') {
+            Some((figure, unit)) if head.ends_with(&format!(" {unit}")) => figure,
+            _ => base.as_str(),
+        };
+        joined([&format!("{base} → {head}"), &change], "\n")
     }
 
     /// The other metrics that are not unchanged: `e2el_p99 +10.2 %, itl and 2 more`.
