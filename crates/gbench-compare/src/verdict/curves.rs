@@ -3,9 +3,8 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use gbench_model::{Better, CaseId, LoadParameters, ParamValue, is_time};
+use gbench_model::{Better, CaseId, LoadParameters, ParamValue, direction_of_unit, is_time};
 
-use super::conclusion::is_speed;
 use super::document::{Curve, Row};
 use super::outcome::Verdict;
 use crate::identity::cases::PairedCase;
@@ -59,7 +58,7 @@ pub(crate) fn of(pairs: &[PairedCase], rows: &[Row]) -> Vec<Curve> {
     curves
 }
 
-/// What the points of a curve share.
+/// The case without its load, which all points of a curve share.
 fn rest(case: &CaseId, parameter: &String, load: &LoadParameters, follows: bool) -> CaseId {
     let mut rest = case.clone();
     rest.params.retain(|name, _| name != parameter && !(follows && load.following.contains(name)));
@@ -82,10 +81,8 @@ fn curve(
     }
     let axis = |better: Better| {
         let of_axis = |row: &&&Row| {
-            row.better == Some(better)
-                && row.change.is_some()
-                && is_speed(row)
-                && (better == Better::Higher || is_time(&row.unit))
+            let is_directed = direction_of_unit(&row.unit) == Some(better) && row.better == Some(better);
+            is_directed && row.change.is_some() && (better == Better::Higher || is_time(&row.unit))
         };
         let names: HashSet<&str> = rows.iter().filter(of_axis).map(|row| row.metric.as_str()).collect();
         let preferred = declared.axes.iter().map(String::as_str).find(|name| names.contains(name));

@@ -82,16 +82,17 @@ pub struct VerdictDocument {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Curve {
-    /// What the points share: a case without its load.
+    /// The case without its load, which all points share.
     pub case: CaseId,
     /// The parameter that is the load: `max_concurrency`.
     pub load: String,
     /// The most severe verdict of its points' rows. A faster point does not make up for a slower one.
     pub verdict: Verdict,
-    /// At least three, by increasing load.
+    /// By increasing load.
     pub points: Vec<CaseId>,
-    /// The metrics by which reports draw it, if its points have them.
+    /// The throughput by which reports draw it, if its points have one.
     pub throughput: Option<String>,
+    /// The latency by which reports draw it, if its points have one.
     pub latency: Option<String>,
 }
 

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use gbench_formats::adapters::LoadFields;
 use gbench_model::{CaseRecord, FailureKind, Metric, Outcome, Params};
 
-use super::record::{FileRun, sources};
+use super::file_run::{FileRun, sources};
 
 /// The number of runs that each case must be in.
 pub(super) fn runs_of_a_case(files: &[FileRun], load: LoadFields) -> usize {

@@ -1,15 +1,16 @@
 //! The record of files with runs of one subject.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write;
 use std::time::SystemTime;
 
 use serde_json::Value;
 
+use super::file_run::{FileRun, sources};
 use super::lost::{lost, runs_of_a_case};
 use crate::run::record::case_record::summary_of;
 use crate::run::requests::{answered, lost_requests};
-use gbench_formats::adapters::formats::{RunReading, changes_by_itself, named};
+use gbench_formats::adapters::formats::{changes_by_itself, named};
 use gbench_formats::adapters::{CaseName, End, LoadFields, MetricReading, Reading};
 use gbench_model::{
     Better, CaseId, CaseRecord, FailureKind, Fault, Ingested, IngestedFile, Kind, Manifest, Metric,
@@ -23,15 +24,6 @@ const CASE: &str = "case";
 
 /// Percentiles of samples, as in a run without a suite file.
 const PERCENTILES: [f64; 6] = [25.0, 50.0, 75.0, 90.0, 95.0, 99.0];
-
-#[derive(Clone, Debug)]
-pub struct FileRun {
-    pub path: String,
-    pub sha256: String,
-    pub bytes: u64,
-    pub modified: SystemTime,
-    pub run: RunReading,
-}
 
 /// The user's answers to questions that files leave open.
 #[derive(Clone, Debug, Default)]
@@ -98,26 +90,6 @@ pub fn record(files: &[FileRun], options: &RecordOptions) -> Result<RunRecord> {
         cases,
         warnings,
     })
-}
-
-impl FileRun {
-    /// UTC, RFC 3339 with milliseconds.
-    fn started(&self) -> String {
-        let modified = || humantime::format_rfc3339_millis(self.modified).to_string();
-        self.run.started.clone().unwrap_or_else(modified)
-    }
-
-    /// True if only their whole names tell two of its cases apart: the rest is how often they were measured.
-    fn has_namesakes(&self) -> bool {
-        let mut seen = HashSet::new();
-        let mut cases = self.run.readings.iter().map(|reading| &reading.case);
-        cases.any(|CaseName { case, params, .. }| !seen.insert((case, params)))
-    }
-
-    /// Everything that is known of its machine, software and workload.
-    fn facts(&self) -> impl Iterator<Item = (&String, &Value)> {
-        self.run.facts.iter().chain(&self.run.more)
-    }
 }
 
 /// Checks that files of one side belong together: processes of a case differ only in their figures, and in how often they
@@ -204,12 +176,6 @@ fn ingested(files: &[FileRun], options: &RecordOptions) -> Ingested {
         files: sources(files).into_iter().map(file).collect(),
         facts: facts.into_iter().map(|(name, values)| (name.clone(), joined(&values))).collect(),
     }
-}
-
-/// The files, each once.
-pub(super) fn sources(files: &[FileRun]) -> Vec<&FileRun> {
-    let mut seen = HashSet::new();
-    files.iter().filter(|file| seen.insert(&file.path)).collect()
 }
 
 fn fact_text(value: &Value) -> String {

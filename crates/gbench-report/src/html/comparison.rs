@@ -36,6 +36,7 @@ fn name(comparison: &ComparisonPage) -> String {
 fn body(comparison: &ComparisonPage, trends: Option<&TrendsDocument>, frame: &SiteFrame) -> Markup {
     let document = &comparison.document;
     let view = VerdictView::new(document);
+    let of_loads = CurveView::all(document);
     let rows = Rows { comparison, trends };
     let said: Vec<(&str, Markup)> =
         view.facts().into_iter().map(|(label, text)| (label, html! { (visible(&text)) })).collect();
@@ -57,7 +58,7 @@ fn body(comparison: &ComparisonPage, trends: Option<&TrendsDocument>, frame: &Si
             }
         }
         (part("differs", "Differs, and must agree for a comparison", !strict.is_empty(), &differences(&strict)))
-        (part("curves", &CurveView::heading(&view.curves), !view.curves.is_empty(), &curves(&view.curves)))
+        (part("curves", &CurveView::heading(&of_loads), !of_loads.is_empty(), &curves(&of_loads)))
         @for (number, group) in view.groups.iter().enumerate() {
             (part(&format!("group-{number}"), &group.title(), true, &rows.table(&group.shown, &group.title())))
         }

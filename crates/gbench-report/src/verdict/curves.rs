@@ -21,7 +21,7 @@ const MAX_METRICS: usize = 2;
 
 pub(crate) struct CurveView<'a> {
     pub curve: &'a Curve,
-    /// Its benchmark, with the parameters that tell it from other curves.
+    /// Its benchmark, with the parameters in which other curves of it differ.
     pub name: String,
     pub points: Vec<PointView<'a>>,
 }
@@ -75,7 +75,7 @@ impl<'a> CurveView<'a> {
         format!("by {}: {word} at {at} ({loads}: {})", curve.load, counts_text(&verdicts))
     }
 
-    /// What all points share, apart from the name; empty if that is nothing.
+    /// The parameters of all points; `None` if there are none.
     fn shared(&self) -> Option<String> {
         let params = self.curve.case.params.iter().map(|(name, value)| format!("{name}={value}"));
         let params: Vec<String> = params.collect();

@@ -37,7 +37,8 @@ pub(super) fn text(view: &VerdictView, limit: usize) -> String {
     for group in &view.groups {
         part(&mut page, &group.title(), &section(group, limit));
     }
-    part(&mut page, &CurveView::heading(&view.curves), &curves(&view.curves, limit));
+    let of_loads = CurveView::all(document);
+    part(&mut page, &CurveView::heading(&of_loads), &curves(&of_loads, limit));
     if let Some(profiles) = &view.profiles {
         let style = MarkdownStyle { name: &kernel_name, prose: &prose, rows: limit, max_named: MAX_NAMED };
         part(&mut page, moved::TITLE, &profiles.markdown(&style));

@@ -34,7 +34,7 @@ pub(super) fn render(view: &VerdictView, style: Style, all: bool) -> String {
         page.heading(&group.title(), group.verdict.into());
         rows(&mut page, &group.shown, if all { usize::MAX } else { MAX_ROWS });
     }
-    CurveView::terminal(&view.curves, all, &mut page);
+    CurveView::terminal(&CurveView::all(document), all, &mut page);
     if let Some(profiles) = &view.profiles {
         profiles.terminal(&mut page, if all { usize::MAX } else { SHOWN_ROWS });
     }

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 
 use strum::IntoEnumIterator;
 
-use super::curves::CurveView;
 use super::device_code::CodeView;
 use super::method;
 use super::summary::{Speedup, SuiteSummary, counts, counts_text};
@@ -31,7 +30,6 @@ pub(crate) struct VerdictView<'a> {
     pub code: Option<CodeView<'a>>,
     /// Absent if nothing was profiled.
     pub profiles: Option<ProfilesView<'a>>,
-    pub curves: Vec<CurveView<'a>>,
 }
 
 pub(crate) struct VerdictGroup<'a> {
@@ -108,8 +106,7 @@ impl<'a> VerdictView<'a> {
         let suites = SuiteSummary::all(&document.rows, &names);
         let speedup = Speedup::over(document.rows.iter(), &names);
         let code = CodeView::new(document);
-        let (profiles, curves) = (ProfilesView::new(document), CurveView::all(document));
-        Self { document, groups, unchanged, suites, speedup, code, profiles, curves }
+        Self { document, groups, unchanged, suites, speedup, code, profiles: ProfilesView::new(document) }
     }
 
     /// All rows, the changed ones first.

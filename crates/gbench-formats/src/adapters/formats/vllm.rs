@@ -161,8 +161,8 @@ fn serve(file: &ResultFile, found: &Document) -> Result<Reading, ReadError> {
         let why = why.map(|error| format!(": {error}")).unwrap_or_default();
         return Ok(reading.with_end(failed(format!("{completed} requests completed and {lost} failed{why}"))));
     }
-    reading.note("completed", Some(completed));
     let count = Some(completed as u64);
+    reading.note("completed", count);
     // Forks leave the unit out of the names, and have others than milliseconds.
     let is_there = |name: &str| found.0.iter().any(|(key, _)| key.ends_with(&format!("_{name}_ms")));
     for name in ["ttft", "tpot", "itl", "e2el"] {

@@ -132,7 +132,7 @@ impl<'a> MachineSection<'a> {
     pub(crate) fn draw(&mut self, budget: &mut ByteBudget) {
         const MAX_CURVES: usize = 20;
         const MAX_POINTS: usize = 40;
-        let curves = &self.view.curves;
+        let curves = CurveView::all(self.view.document);
         if curves.is_empty() {
             return;
         }
@@ -142,7 +142,7 @@ impl<'a> MachineSection<'a> {
         // The most severe first, because not all of them may fit.
         let mut ordered: Vec<&CurveView> = curves.iter().collect();
         ordered.sort_by_key(|it| it.curve.verdict);
-        let heading = budget.fit(format!("\n**{}**\n\n", CurveView::heading(curves)));
+        let heading = budget.fit(format!("\n**{}**\n\n", CurveView::heading(&curves)));
         let fitting = ordered.iter().take(MAX_CURVES).map(|it| budget.fit(it.markdown(&style)));
         let lines: Vec<String> = fitting.take_while(|text| !text.is_empty()).collect();
         self.curves = heading + &lines.concat();
