@@ -138,3 +138,30 @@ pub(crate) fn judged_by(rows: &[Row], curves: &[Curve]) -> Vec<Curve> {
     };
     curves.iter().filter_map(judged).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gbench_model::test_support::case_id;
+
+    #[test]
+    fn points_in_several_parts_are_one_curve() {
+        let point = |load: i64| {
+            let mut case = case_id("serving/chat");
+            case.params.insert("users".into(), ParamValue::Int(load));
+            case
+        };
+        let part = |loads: [i64; 3], verdict| Curve {
+            case: case_id("serving/chat"),
+            load: "users".into(),
+            verdict,
+            points: loads.map(point).to_vec(),
+            throughput: None,
+            latency: Some("e2el".into()),
+        };
+        let parts = [part([2, 8, 32], Verdict::Unchanged), part([1, 4, 16], Verdict::Regressed)];
+        let [whole] = merged(parts.iter()).try_into().unwrap();
+        assert_eq!(whole.points, [1, 2, 4, 8, 16, 32].map(point));
+        assert_eq!((whole.verdict, whole.latency.as_deref()), (Verdict::Regressed, Some("e2el")));
+    }
+}
