@@ -48,6 +48,7 @@ mod container;
 mod counting;
 mod counting_real;
 mod cuda_suite;
+mod curves;
 mod device_code;
 mod direction;
 mod discover;

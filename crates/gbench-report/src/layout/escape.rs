@@ -37,6 +37,7 @@ pub(crate) fn ascii(text: &str) -> String {
             '…' => out.push_str("..."),
             'µ' | 'μ' => out.push('u'),
             '±' => out.push_str("+-"),
+            '→' => out.push_str("->"),
             // `61 °C` is `61 C`.
             '°' => {}
             '✓' => out.push('+'),

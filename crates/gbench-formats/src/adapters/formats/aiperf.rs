@@ -71,6 +71,12 @@ pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
              `aiperf_version`",
     direction: "times lower, throughputs higher; counts and lengths are shown",
     tried: &["0.13.0", "0.13.0-errors"],
+    load: LoadFields {
+        parameters: &["concurrency", "request_rate"],
+        following: &["request_count"],
+        axes: &["output_token_throughput", "request_throughput", "request_latency"],
+        answered: None,
+    },
     recognises: |file| {
         Outline::has_keys(file, &["input_config", "request_latency", "request_throughput"])
             || Outline::has_keys(file, &["input_config", "error_summary", "was_cancelled"])

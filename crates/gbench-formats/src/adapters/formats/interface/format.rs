@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use memchr::{memchr, memmem, memrchr};
 
-use crate::adapters::interface::adapter::{Reading, Reads};
+use crate::adapters::interface::adapter::{LoadFields, Reading, Reads};
 use crate::adapters::interface::output::{OutputFiles, Place, ReadError};
 
 /// A kind of file, or of text, in which a program stores its results. Each method is pure.
@@ -25,6 +25,10 @@ pub trait ResultFormat: Sync {
     /// Names of other files in its folder that belong to a result.
     fn beside(&self) -> &'static [&'static str] {
         &[]
+    }
+
+    fn load(&self) -> LoadFields {
+        LoadFields::NONE
     }
 
     /// The runs in a file: one in nearly all formats. Values are unchanged: [`super::check::read`] checks them. A case
@@ -62,6 +66,7 @@ pub(crate) struct DeclaredFormat {
     pub reads: Reads,
     pub direction: &'static str,
     pub tried: &'static [&'static str],
+    pub load: LoadFields,
     pub recognises: fn(&ResultFile) -> bool,
     pub read: fn(&ResultFile) -> Result<Vec<RunReading>, ReadError>,
 }
@@ -76,6 +81,7 @@ impl DeclaredFormat {
         reads: Reads::Summary,
         direction: "",
         tried: &[],
+        load: LoadFields::NONE,
         recognises: |_| false,
         read: |_| Ok(Vec::new()),
     };
@@ -93,6 +99,10 @@ impl ResultFormat for DeclaredFormat {
 
     fn recognises(&self, file: &ResultFile) -> bool {
         (self.recognises)(file)
+    }
+
+    fn load(&self) -> LoadFields {
+        self.load
     }
 
     fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
