@@ -12,7 +12,7 @@ use gbench_formats::adapters::{CaseName, End, MetricReading, Reading};
 use gbench_model::{
     Better, CaseId, CaseRecord, FailureKind, Fault, Ingested, IngestedFile, Kind, Manifest, Metric,
     MetricDeclaration, Outcome, OutcomeCode, ParamValue, Params, ProcessRecord, ProcessSamples, RecordState,
-    Result, RunId, RunRecord, RunSource, SCHEMA_RECORD, Stated, Thermal, Timing, ToolInfo, direction_of_unit,
+    Result, RunId, RunRecord, RunSource, SCHEMA_RECORD, Stated, Thermal, Timing, ToolInfo, Unread, direction_of_unit,
     is_counted, names_card,
 };
 
@@ -73,6 +73,10 @@ pub fn record(files: &[FileRun], options: &RecordOptions) -> Result<RunRecord> {
         options.format
     )];
     warnings.extend(settings_differ(files));
+    let ingested = ingested(files, options);
+    warnings.extend(ingested.files.iter().flat_map(|file| {
+        file.unread.0.iter().map(|parts| format!("{}: {}", file.path, parts.sentence()))
+    }));
     let cases = cases.iter().zip(ids).map(|(case, id)| case.record(id, files, options)).collect();
     Ok(RunRecord {
         schema: SCHEMA_RECORD.into(),
@@ -85,7 +89,7 @@ pub fn record(files: &[FileRun], options: &RecordOptions) -> Result<RunRecord> {
         finished: Some(started),
         side: None,
         comparison: None,
-        ingested: Some(Box::new(ingested(files, options))),
+        ingested: Some(Box::new(ingested)),
         source: RunSource { suite: options.suite.clone(), path: None, sha256: None },
         command: Vec::new(),
         config: BTreeMap::new(),
@@ -190,10 +194,12 @@ fn run_id(started: &str, files: &[FileRun]) -> RunId {
 
 fn ingested(files: &[FileRun], options: &RecordOptions) -> Ingested {
     let facts = values(files.iter().flat_map(|file| file.facts().chain(&file.run.settings)));
-    let file = |file: &FileRun| IngestedFile {
-        path: file.path.clone(),
-        sha256: file.sha256.clone(),
-        commit: file.run.commit.clone(),
+    let file = |file: &FileRun| {
+        let mut unread = Unread::default();
+        let runs = files.iter().filter(|other| other.path == file.path);
+        runs.for_each(|run| unread.extend(run.run.unread.clone()));
+        let (path, sha256, commit) = (file.path.clone(), file.sha256.clone(), file.run.commit.clone());
+        IngestedFile { path, sha256, commit, unread }
     };
     Ingested {
         format: options.format.clone(),

@@ -46,4 +46,148 @@ pub struct IngestedFile {
     pub sha256: String,
     /// The measured commit according to the file.
     pub commit: Option<String>,
+    /// What was not read of it, though it may hold a measurement.
+    #[serde(default, skip_serializing_if = "Unread::is_empty")]
+    pub unread: Unread,
+}
+
+/// What a reader passed over in a file, though it may hold a measurement: one entry of each kind.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(transparent)]
+pub struct Unread(pub Vec<UnreadParts>);
+
+/// All parts of one kind.
+#[skip_serializing_none]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct UnreadParts {
+    pub kind: UnreadKind,
+    /// How many there are.
+    pub count: u64,
+    /// The first ones, at most three: the text of a line or row, the name of a field.
+    pub examples: Vec<String>,
+    /// The line of the first one, from 1.
+    pub line: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum UnreadKind {
+    /// A line that looks like a result.
+    Line,
+    /// A field with a number.
+    Field,
+    /// A row, or an entry of a list.
+    Row,
+    /// A line before, between or behind the JSON documents.
+    Around,
+    /// The mark of the end, which this file lacks: it may be cut off.
+    End,
+}
+
+/// Examples of a kind.
+const MAX_EXAMPLES: usize = 3;
+/// Characters of an example.
+const MAX_EXAMPLE: usize = 80;
+
+impl Unread {
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Adds a line or row with its number in the file, from 1.
+    pub fn line(&mut self, kind: UnreadKind, line: usize, text: &str) {
+        self.add(UnreadParts {
+            kind,
+            count: 1,
+            examples: vec![short(text)],
+            line: u64::try_from(line).ok(),
+        });
+    }
+
+    /// Adds a field, or another part that has a name.
+    pub fn named(&mut self, kind: UnreadKind, name: &str) {
+        self.add(UnreadParts { kind, count: 1, examples: vec![short(name)], line: None });
+    }
+
+    /// Adds everything of another list. Examples are not repeated: the same field of two rows is one field.
+    pub fn extend(&mut self, others: Self) {
+        others.0.into_iter().for_each(|parts| self.add(parts));
+    }
+
+    fn add(&mut self, parts: UnreadParts) {
+        let Some(known) = self.0.iter_mut().find(|known| known.kind == parts.kind) else {
+            return self.0.push(parts);
+        };
+        known.count = known.count.saturating_add(parts.count);
+        let new = parts.examples.into_iter().filter(|it| !known.examples.contains(it)).collect::<Vec<_>>();
+        let free = MAX_EXAMPLES.saturating_sub(known.examples.len());
+        known.examples.extend(new.into_iter().take(free));
+    }
+}
+
+fn short(text: &str) -> String {
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match text.char_indices().nth(MAX_EXAMPLE) {
+        Some((end, _)) => format!("{}...", text.get(..end).unwrap_or_default()),
+        None => text,
+    }
+}
+
+impl UnreadParts {
+    /// What was not read, as a sentence without its subject, the file.
+    pub fn sentence(&self) -> String {
+        let Self { kind, count, examples, line } = self;
+        let (one, several) = match kind {
+            UnreadKind::Line => ("line that looks like a result", "lines that look like results"),
+            UnreadKind::Field => ("field with a number", "fields with numbers"),
+            UnreadKind::Row => ("row", "rows"),
+            UnreadKind::Around => ("line around its JSON", "lines around its JSON"),
+            UnreadKind::End => ("", ""),
+        };
+        let named: Vec<String> = examples.iter().map(|example| format!("`{example}`")).collect();
+        if *kind == UnreadKind::End {
+            let marks = named.join(" or ");
+            return format!("it has no {marks} at its end: if it is cut off, benchmarks are missing");
+        }
+        let (what, was) = if *count == 1 { (one, "was") } else { (several, "were") };
+        let named = match (line, named.first()) {
+            (Some(line), Some(first)) if *count == 1 => format!("line {line}, {first}"),
+            (Some(line), Some(first)) => format!("the first is line {line}, {first}"),
+            _ => named.join(", ") + if named.len() as u64 == *count { "" } else { ", ..." },
+        };
+        format!("{count} {what} {was} not read: {named}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_not_read_is_one_sentence_of_each_kind() {
+        let mut unread = Unread::default();
+        unread.line(UnreadKind::Line, 7, "BenchmarkX-8 \t log");
+        assert_eq!(
+            unread.0[0].sentence(),
+            "1 line that looks like a result was not read: line 7, `BenchmarkX-8 log`"
+        );
+        for name in ["a", "b", "a", "c", "d"] {
+            unread.named(UnreadKind::Field, name);
+        }
+        assert_eq!(unread.0[1].sentence(), "5 fields with numbers were not read: `a`, `b`, `c`, ...");
+        let mut more = Unread::default();
+        more.line(UnreadKind::Line, 9, &"x".repeat(100));
+        more.named(UnreadKind::End, "PASS");
+        unread.extend(more);
+        assert_eq!((unread.0[0].count, unread.0[0].line, unread.0[0].examples.len()), (2, Some(7), 2));
+        assert_eq!(unread.0[0].examples[1].chars().count(), 83);
+        assert_eq!(
+            unread.0[2].sentence(),
+            "it has no `PASS` at its end: if it is cut off, benchmarks are missing"
+        );
+    }
 }

@@ -15,7 +15,6 @@ use super::interface::harness_file::OtherKeys::{FactsExcept, Ignored};
 use super::interface::harness_file::{HarnessFile, MachineFacts, read_file};
 use super::readers::outline::Outline;
 use super::readers::time::utc;
-use crate::adapters::interface::adapter::Reading;
 use crate::adapters::interface::output::ReadError;
 use crate::adapters::{
     benchmarkdotnet, catch2, criterion, divan, go_test, google_benchmark, gungraun, hyperfine, iai_callgrind,
@@ -66,6 +65,7 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
         )
     },
     HarnessFile {
+        unread: |file| lines_unread(file, divan::is_lost),
         versions: "the tree that 0.1 prints",
         fields: "the columns `fastest` to `iters`, allocations and throughputs",
         ..HarnessFile::of(&divan::Divan, Stdout, is_divan)
@@ -445,12 +445,12 @@ fn is_pyperf(file: &ResultFile) -> bool {
 }
 
 /// The end of each test comes from `pytest.xml` in the same folder, if it exists.
-fn pytest_benchmark_file(file: &ResultFile) -> Result<Vec<Reading>, ReadError> {
+fn pytest_benchmark_file(file: &ResultFile) -> Result<RunReading, ReadError> {
     if file.beside.get(pytest_benchmark::ENDS).is_some() {
-        return read_file(&pytest_benchmark::PytestBenchmark, file, pytest_benchmark::FILE);
+        return Ok(read_file(&pytest_benchmark::PytestBenchmark, file, pytest_benchmark::FILE)?.into());
     }
     let read = pytest_benchmark::measured(file.bytes);
-    read.map_err(|error| {
+    read.map(RunReading::from).map_err(|error| {
         super::interface::harness_file::renamed(error, Some(pytest_benchmark::FILE), file.name)
     })
 }
