@@ -12,8 +12,8 @@ use gbench_formats::adapters::{CaseName, End, MetricReading, Reading};
 use gbench_model::{
     Better, CaseId, CaseRecord, FailureKind, Fault, Ingested, IngestedFile, Kind, Manifest, Metric,
     MetricDeclaration, Outcome, OutcomeCode, ParamValue, Params, ProcessRecord, ProcessSamples, RecordState,
-    Result, RunId, RunRecord, RunSource, SCHEMA_RECORD, Stated, Thermal, Timing, ToolInfo, Unread, direction_of_unit,
-    is_counted, names_card,
+    Result, RunId, RunRecord, RunSource, SCHEMA_RECORD, Stated, Thermal, Timing, ToolInfo, Unread,
+    direction_of_unit, is_counted, names_card,
 };
 
 const UNNAMED: &str = "case";
@@ -73,10 +73,6 @@ pub fn record(files: &[FileRun], options: &RecordOptions) -> Result<RunRecord> {
         options.format
     )];
     warnings.extend(settings_differ(files));
-    let ingested = ingested(files, options);
-    warnings.extend(ingested.files.iter().flat_map(|file| {
-        file.unread.0.iter().map(|parts| format!("{}: {}", file.path, parts.sentence()))
-    }));
     let cases = cases.iter().zip(ids).map(|(case, id)| case.record(id, files, options)).collect();
     Ok(RunRecord {
         schema: SCHEMA_RECORD.into(),
@@ -89,7 +85,7 @@ pub fn record(files: &[FileRun], options: &RecordOptions) -> Result<RunRecord> {
         finished: Some(started),
         side: None,
         comparison: None,
-        ingested: Some(Box::new(ingested)),
+        ingested: Some(Box::new(ingested(files, options))),
         source: RunSource { suite: options.suite.clone(), path: None, sha256: None },
         command: Vec::new(),
         config: BTreeMap::new(),

@@ -1,6 +1,6 @@
 //! Records that were read from files of other programs, not measured by gbench-ci.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
@@ -25,6 +25,17 @@ pub struct Ingested {
 }
 
 impl Ingested {
+    /// What was not read of its files: sentences by kind.
+    pub fn unread(&self) -> BTreeMap<UnreadKind, Vec<String>> {
+        let mut sentences: BTreeMap<UnreadKind, Vec<String>> = BTreeMap::new();
+        for (file, parts) in self.files.iter().flat_map(|file| file.unread.0.iter().map(move |it| (file, it)))
+        {
+            let sentence = format!("{}: {}", file.path, parts.sentence());
+            sentences.entry(parts.kind).or_default().push(sentence);
+        }
+        sentences
+    }
+
     /// Its cards, its processor and its host, as the files name them; `None` if they name none.
     pub fn machine(&self) -> Option<String> {
         let cards = self.facts.iter().filter(|(name, _)| names_card(name));
@@ -72,7 +83,7 @@ pub struct UnreadParts {
     pub line: Option<u64>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum UnreadKind {
@@ -88,6 +99,18 @@ pub enum UnreadKind {
     End,
 }
 
+impl UnreadKind {
+    /// The next step for the user.
+    pub fn advice(self) -> &'static str {
+        match self {
+            Self::Line => "look into these lines: another program's output may have interrupted them",
+            Self::Field | Self::Row => "if they are measurements, describe them with `--metric`",
+            Self::Around => "look whether the tool reports an error there",
+            Self::End => "give the whole output, or see that the file has every benchmark",
+        }
+    }
+}
+
 /// Examples of a kind.
 const MAX_EXAMPLES: usize = 3;
 /// Characters of an example.
@@ -100,20 +123,21 @@ impl Unread {
 
     /// Adds a line or row with its number in the file, from 1.
     pub fn line(&mut self, kind: UnreadKind, line: usize, text: &str) {
-        self.add(UnreadParts {
-            kind,
-            count: 1,
-            examples: vec![short(text)],
-            line: u64::try_from(line).ok(),
-        });
+        self.add(UnreadParts { kind, count: 1, examples: vec![short(text)], line: u64::try_from(line).ok() });
     }
 
-    /// Adds a field, or another part that has a name.
+    /// Adds a part that has a name.
     pub fn named(&mut self, kind: UnreadKind, name: &str) {
         self.add(UnreadParts { kind, count: 1, examples: vec![short(name)], line: None });
     }
 
-    /// Adds everything of another list. Examples are not repeated: the same field of two rows is one field.
+    /// Adds fields; one of several rows is one field.
+    pub fn fields(&mut self, names: impl IntoIterator<Item = String>) {
+        let names: BTreeSet<String> = names.into_iter().collect();
+        names.iter().for_each(|name| self.named(UnreadKind::Field, name));
+    }
+
+    /// Adds everything of another list.
     pub fn extend(&mut self, others: Self) {
         others.0.into_iter().for_each(|parts| self.add(parts));
     }
@@ -175,10 +199,8 @@ mod tests {
             unread.0[0].sentence(),
             "1 line that looks like a result was not read: line 7, `BenchmarkX-8 log`"
         );
-        for name in ["a", "b", "a", "c", "d"] {
-            unread.named(UnreadKind::Field, name);
-        }
-        assert_eq!(unread.0[1].sentence(), "5 fields with numbers were not read: `a`, `b`, `c`, ...");
+        unread.fields(["a", "b", "a", "c", "d"].map(str::to_owned));
+        assert_eq!(unread.0[1].sentence(), "4 fields with numbers were not read: `a`, `b`, `c`, ...");
         let mut more = Unread::default();
         more.line(UnreadKind::Line, 9, &"x".repeat(100));
         more.named(UnreadKind::End, "PASS");

@@ -9,6 +9,7 @@
 //! unit.
 
 use super::interface::prelude::*;
+use gbench_model::{Unread, UnreadKind};
 
 const TEXT: [&str; 4] = ["Min", "(sec)", "Max", "Average"];
 const CSV: &str = "function,num_times,n_elements,sizeof,";
@@ -41,7 +42,9 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
     if !text.is_empty() && !text.ends_with('\n') {
         return Err(file.wrong("its last line is incomplete"));
     }
-    let mut readings = if text.lines().any(is_csv_header) { csv(file, text)? } else { table(file, text)? };
+    let mut unread = Unread::default();
+    let is_csv = text.lines().any(is_csv_header);
+    let mut readings = if is_csv { csv(file, text, &mut unread)? } else { table(file, text, &mut unread)? };
     let wrong = text
         .lines()
         .find(|line| line.starts_with("Validation failed on ") || line.starts_with("FAILED validation of "));
@@ -51,7 +54,7 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
             reading.end = failed(format!("its results are wrong: {what}"));
         }
     }
-    Ok(vec![facts(text, RunReading::from(readings))])
+    Ok(vec![facts(text, RunReading { unread, ..readings.into() })])
 }
 
 /// The lines above the table, which a terminal or a log also has above the CSV.
@@ -139,11 +142,14 @@ impl Row {
     }
 }
 
-fn csv(file: &ResultFile, text: &str) -> Result<Vec<Reading>, ReadError> {
+fn csv(file: &ResultFile, text: &str, unread: &mut Unread) -> Result<Vec<Reading>, ReadError> {
     let is_row = |line: &str| line.matches(',').count() > 1;
     let first = lines(text).find(|(_, line, _)| is_csv_header(line)).map_or(1, |(at, ..)| at);
     let part: Vec<&str> =
         text.split_inclusive('\n').skip(first - 1).take_while(|line| is_row(line)).collect();
+    for (at, line, _) in lines(text).skip(first - 1 + part.len()).filter(|(_, line, _)| is_row(line)) {
+        unread.line(UnreadKind::Row, at, line);
+    }
     let table = CsvTable::read(*file, &part.concat(), first, b',')?;
     let header = table.header.join(",");
     let (bandwidth, unit) = unit_of(&header).ok_or_else(|| file.line(first, "the unit is unknown"))?;
@@ -176,6 +182,10 @@ fn csv(file: &ResultFile, text: &str) -> Result<Vec<Reading>, ReadError> {
     Ok(readings)
 }
 
+fn is_function(word: &str) -> bool {
+    ["Copy", "Mul", "Add", "Triad", "Dot", "Nstream", "Read", "Write"].contains(&word)
+}
+
 #[derive(Default)]
 struct Above {
     params: Params,
@@ -206,7 +216,7 @@ impl Above {
     }
 }
 
-fn table(file: &ResultFile, text: &str) -> Result<Vec<Reading>, ReadError> {
+fn table(file: &ResultFile, text: &str, unread: &mut Unread) -> Result<Vec<Reading>, ReadError> {
     let (mut above, mut unit, mut readings) = (Above::default(), None, Vec::new());
     for (at, line, _) in lines(text) {
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -245,6 +255,12 @@ fn table(file: &ResultFile, text: &str) -> Result<Vec<Reading>, ReadError> {
                     is_precise: false,
                 };
                 readings.push(row.reading());
+            }
+            // Such as one of fewer columns.
+            ([function, figures @ ..], Some(_))
+                if is_function(function) && figures.iter().any(|it| number(it).is_some()) =>
+            {
+                unread.line(UnreadKind::Row, at, line);
             }
             _ => above.note(line),
         }

@@ -5,6 +5,7 @@ mod criterion_folder;
 mod go_text;
 #[cfg(test)]
 mod tests;
+mod unread;
 
 use memchr::memmem;
 use serde::Deserialize;
@@ -65,9 +66,9 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
         )
     },
     HarnessFile {
-        unread: |file| lines_unread(file, divan::is_lost),
         versions: "the tree that 0.1 prints",
         fields: "the columns `fastest` to `iters`, allocations and throughputs",
+        unread: unread::divan,
         ..HarnessFile::of(&divan::Divan, Stdout, is_divan)
     },
     HarnessFile {
@@ -79,7 +80,7 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
         ..HarnessFile::of(&go_test::GoTest, Own { read: go_text::read, beside: &[] }, go_text::is_go)
     },
     HarnessFile {
-        versions: "JSON of 1.5 and later",
+        versions: "JSON of 1.0 and later",
         fields: "`run_name`, `run_type`, `real_time`, `cpu_time`, `time_unit`, `error_occurred`, counters; `context`",
         run: |file| dated(file, "context.date"),
         machine: &[MachineFacts {
@@ -98,9 +99,13 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
             names: &[("repetitions", "repetitions")],
             others: Ignored,
         }],
-        ..HarnessFile::of(&google_benchmark::GoogleBenchmark, File("google-benchmark.json"), |file| {
-            Outline::shows(file, &["context", "benchmarks"], &["context.num_cpus", "context.mhz_per_cpu"])
-        })
+        ..HarnessFile::of(
+            &google_benchmark::GoogleBenchmark,
+            Own { read: unread::google_benchmark, beside: &[] },
+            |file| {
+                Outline::shows(file, &["context", "benchmarks"], &["context.num_cpus", "context.mhz_per_cpu"])
+            },
+        )
     },
     HarnessFile {
         versions: "JSON of the summaries' versions 6 and 7",
@@ -114,6 +119,7 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
     HarnessFile {
         versions: "JSON of 1.x, and schema 2",
         fields: "`command`, `parameters`, `times`, `exit_codes`, `memory_usage_byte`; `measurements`",
+        unread: unread::hyperfine,
         run: |file| dated(file, "metadata.start_time"),
         machine: &[
             MachineFacts { object: "metadata", names: &[("hyperfine_version", "version")], others: Ignored },
@@ -172,6 +178,7 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
     HarnessFile {
         versions: "what the test harness of Rust prints",
         fields: "`test NAME ... bench: N ns/iter (+/- N)`",
+        unread: unread::libtest_bench,
         ..HarnessFile::of(&libtest_bench::LibtestBench, Stdout, is_libtest_bench)
     },
     HarnessFile {
@@ -184,6 +191,7 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
     HarnessFile {
         versions: "the templates for JSON and CSV, and the table, of 4.3",
         fields: "`title`, `name`, `unit`, `batch`, `measurements`; the columns of CSV and of the table",
+        unread: unread::nanobench,
         notes: &["unit", "batch"],
         settings: &[MachineFacts {
             object: "results[]",
@@ -232,6 +240,7 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
     },
     HarnessFile {
         versions: "JSON of 3, 4 and 5; the failed tests come from `pytest.xml` (`--junitxml`) in the same folder",
+        unread: unread::pytest_benchmark,
         fields: "`fullname`, `stats.data`, else `stats.median`; `rounds`, `iterations`; `datetime`, `commit_info`, `machine_info`",
         run: pytest_benchmark_run,
         machine: &[

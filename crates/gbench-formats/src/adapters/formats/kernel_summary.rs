@@ -49,7 +49,7 @@ fn recognises(file: &ResultFile) -> bool {
 }
 
 fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
-    let value = python_document(file)?;
+    let value = document(file)?;
     let document = Fields::of(file, "", &value)?;
     let key = ROWS.into_iter().find(|key| document.get(key).is_some_and(Value::is_array));
     let rows = match key {

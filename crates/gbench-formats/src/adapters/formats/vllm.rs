@@ -40,6 +40,8 @@ const LATENCY: [&str; 3] = ["avg_latency", "latencies", "percentiles"];
 const THROUGHPUT: [&str; 5] =
     ["elapsed_time", "num_requests", "total_num_tokens", "requests_per_second", "tokens_per_second"];
 
+const LATENCIES: [&str; 4] = ["ttft", "tpot", "itl", "e2el"];
+
 type Document = Entries<Value>;
 
 pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
@@ -63,7 +65,7 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
     let lines = file.bytes.trim_ascii().split(|byte| *byte == b'\n');
     let appended = lines.filter(|line| line.starts_with(b"{\"")).count() > 1;
     let found: Vec<Document> = if appended { json_lines(file)? } else { vec![document(file)?] };
-    let mut run = RunReading::default();
+    let (mut run, mut unread) = (RunReading::default(), Vec::new());
     for found in &found {
         let mut reading = reading(file, found)?;
         let swept = |(key, value): &(String, Value)| {
@@ -85,9 +87,32 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
         let settings = fields().filter(|(key, value)| is_setting(key) && value.is_number());
         run.settings_of_row(settings.map(|(key, value)| (key.to_owned(), value.clone())));
         run.also_of_row(unknown(fields(), is_known));
+        let passed_over = fields().filter(|(key, value)| {
+            has_number(value) && !is_known(key) && !is_setting(key) && !is_figure(key)
+        });
+        unread.extend(passed_over.map(|(key, _)| key.to_owned()));
         run.readings.push(reading);
     }
+    run.unread.fields(unread);
     Ok(vec![run])
+}
+
+/// True if a field is read as a figure, or is left out: totals, the requests one by one, and what follows from the others.
+fn is_figure(key: &str) -> bool {
+    const OTHERS: &str = "avg_latency|completed|duration|elapsed_time|errors|failed|input_lens|input_throughput|itls|latencies|\
+        max_concurrent_requests|max_output_tokens_per_s|num_requests|output_lens|output_throughput|request_goodput|\
+        request_goodput:|request_throughput|requests_per_second|start_times|tokens_per_second|total_input_tokens|\
+        total_num_tokens|total_output_tokens|total_token_throughput|ttfts";
+    let is_statistic = |start: &str| {
+        let percentile =
+            start.strip_prefix('p').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+        percentile || ["mean", "median", "std"].contains(&start)
+    };
+    let of_latency = key.split_once('_').is_some_and(|(start, name)| {
+        let name = name.strip_suffix("_ms").unwrap_or(name);
+        is_statistic(start) && LATENCIES.contains(&name)
+    });
+    of_latency || OTHERS.split('|').any(|other| other == key)
 }
 
 fn is_swept(name: &str) -> bool {
@@ -128,7 +153,7 @@ fn serve(file: &ResultFile, found: &Document) -> Result<Reading, ReadError> {
     let count = Some(completed as u64);
     // Forks leave the unit out of the names, and have others than milliseconds.
     let is_there = |name: &str| found.0.iter().any(|(key, _)| key.ends_with(&format!("_{name}_ms")));
-    for name in ["ttft", "tpot", "itl", "e2el"] {
+    for name in LATENCIES {
         let (unit, end) =
             if is_there(name) { ("ms", format!("_{name}_ms")) } else { ("", format!("_{name}")) };
         let mean: Option<f64> = found.typed(file, &format!("mean{end}"))?;

@@ -24,7 +24,7 @@ fn recognises(file: &ResultFile) -> bool {
 }
 
 fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
-    let value = python_document(file)?;
+    let value = document(file)?;
     let document = Fields::of(file, "", &value)?;
     document.need("suite", document.text("suite")?)?;
     let results = document.objects("benchmarks")?;

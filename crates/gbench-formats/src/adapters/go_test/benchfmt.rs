@@ -143,7 +143,7 @@ impl<'a> Reader<'a> {
         let Numbered { base, number } = Numbered::of(name);
         let (current, processors) = match (announced, &self.file) {
             (Some(found), _) if self.package.is_announced => found,
-            (_, Some(file)) if file.has_several(base) => (name, None),
+            (_, Some(file)) if file.is_whole(base) => (name, None),
             (Some(found), _) => found,
             (None, Some(_)) => (base, Some(number.unwrap_or(1))),
             (None, None) => {

@@ -14,8 +14,7 @@ use gbench_model::{Unread, UnreadKind};
 pub(super) const MACHINE: [&str; 4] = ["goos", "goarch", "cpu", "pkg"];
 
 /// Beginnings of log lines that have the form of a configuration line.
-const LOGS: [&str; 9] =
-    ["error", "exit", "fatal", "go", "info", "panic", "signal", "testing", "warning"];
+const LOGS: [&str; 9] = ["error", "exit", "fatal", "go", "info", "panic", "signal", "testing", "warning"];
 
 /// What the lines of a file say together.
 pub(super) struct FileWide<'a> {
@@ -29,6 +28,8 @@ pub(super) struct FileWide<'a> {
     units: HashMap<&'a str, DeclaredUnit<'a>>,
     /// The output of `go test` itself: it ends with `PASS` or `FAIL`.
     is_output: bool,
+    /// It is an export of ours, without numbers of processors.
+    is_ours: bool,
     commit: Option<&'a str>,
 }
 
@@ -163,6 +164,7 @@ impl<'a> FileWide<'a> {
             config: Config::default(),
             units: HashMap::new(),
             is_output: false,
+            is_ours: false,
             commit: None,
         };
         let mut numbers: HashMap<&str, Option<u32>> = HashMap::new();
@@ -195,12 +197,14 @@ impl<'a> FileWide<'a> {
                 }
             }
         }
+        found.is_ours = config.values.get("tool") == Some(&"gbench-ci");
         found.commit = commits.first().copied().filter(|_| commits.len() == 1);
         found
     }
 
-    pub(super) fn has_several(&self, base: &str) -> bool {
-        self.several.contains(base)
+    /// True if the number at the end of a name may not be that of the processors.
+    pub(super) fn is_whole(&self, base: &str) -> bool {
+        self.is_ours || self.several.contains(base)
     }
 
     /// Notes the values of the keys that tell cases apart.
@@ -228,7 +232,8 @@ struct Config<'a> {
 impl<'a> Config<'a> {
     /// True if the line is of the configuration.
     fn add(&mut self, line: &'a str) -> bool {
-        let found = key_value(line).filter(|(key, _)| MACHINE.contains(key) || self.is_within.unwrap_or(true));
+        let found =
+            key_value(line).filter(|(key, _)| MACHINE.contains(key) || self.is_within.unwrap_or(true));
         self.is_within = Some(line.trim().is_empty() || line.starts_with("Unit ") || found.is_some());
         match found {
             Some((key, "")) => _ = self.values.remove(key),

@@ -45,6 +45,16 @@ enum Value {
     Other(IgnoredAny),
 }
 
+impl Value {
+    /// Some versions write `NaN`, which is a text here.
+    fn number(self) -> Option<f64> {
+        match self {
+            Self::Number(value) => Some(value),
+            Self::Other(_) => None,
+        }
+    }
+}
+
 struct EntrySeed<'c> {
     cases: &'c mut Cases,
     index: usize,
@@ -85,6 +95,7 @@ impl<'de> Visitor<'de> for EntrySeed<'_> {
             let map = &mut map;
             let text = |Text(text): Text<'de>| text;
             match &*key {
+                "name" => set(&mut entry.name, &key, map, text)?,
                 "run_name" => set(&mut entry.run_name, &key, map, text)?,
                 "run_type" => set(&mut entry.run_type, &key, map, text)?,
                 "aggregate_name" => set(&mut entry.aggregate_name, &key, map, text)?,
@@ -97,15 +108,14 @@ impl<'de> Visitor<'de> for EntrySeed<'_> {
                 "repetition_index" => set(&mut entry.repetition_index, &key, map, |count: u64| count)?,
                 "threads" => set(&mut entry.threads, &key, map, |count: u64| count)?,
                 "iterations" => set(&mut entry.iterations, &key, map, |count: u64| count)?,
-                "real_time" => set(&mut entry.real_time, &key, map, |time: f64| time)?,
-                "cpu_time" => set(&mut entry.cpu_time, &key, map, |time: f64| time)?,
-                "name" | "family_index" | "per_family_instance_index" | "repetitions" | "aggregate_unit" => {
+                "real_time" => entry.real_time = map.next_value::<Value>()?.number(),
+                "cpu_time" => entry.cpu_time = map.next_value::<Value>()?.number(),
+                "family_index" | "per_family_instance_index" | "repetitions" | "aggregate_unit" => {
                     map.next_value::<IgnoredAny>()?;
                 }
                 _ => {
-                    if let Value::Number(value) = map.next_value()? {
-                        entry.counters.push((key, value));
-                    }
+                    let value: Value = map.next_value()?;
+                    entry.counters.extend(value.number().map(|value| (key, value)));
                 }
             }
         }
