@@ -91,7 +91,9 @@ impl Columns {
                 continue;
             }
             measured(&mut reading, name, unit, value);
-            if value <= 0.0 {
+            if let Some(word) = no_value(cell(column)).filter(|_| !cell(column).is_empty()) {
+                reading.end = failed(format!("it was not timed: {word} under `Runtime`"));
+            } else if value <= 0.0 {
                 reading.end = failed("it was not timed: its runtime is not above zero");
             }
         }

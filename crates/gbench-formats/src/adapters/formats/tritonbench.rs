@@ -100,7 +100,11 @@ impl Case {
             match cell {
                 Cell::Number(_) => {}
                 Cell::Empty => fail(&mut reading, "`latency` is empty"),
-                Cell::Text(text) => fail(&mut reading, format!("`latency` is `{text}`")),
+                // The tool's own message speaks for itself; a word does not.
+                Cell::Text(text) => match no_value(text) {
+                    Some(word) => fail(&mut reading, format!("{word} under `latency`")),
+                    None => fail(&mut reading, text),
+                },
             }
         }
         if reading.metrics.is_empty() {

@@ -88,7 +88,7 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
         run.settings_of_row(settings.map(|(key, value)| (key.to_owned(), value.clone())));
         run.also_of_row(unknown(fields(), is_known));
         let passed_over = fields().filter(|(key, value)| {
-            has_number(value) && !is_known(key) && !is_setting(key) && !is_figure(key)
+            has_number(value) && value.as_f64() != Some(0.0) && !is_known(key) && !is_setting(key) && !is_figure(key)
         });
         unread.extend(passed_over.map(|(key, _)| key.to_owned()));
         run.readings.push(reading);

@@ -10,6 +10,11 @@ pub(crate) fn is_loose(bytes: &[u8]) -> bool {
     NO_NUMBERS.iter().any(|word| memchr::memmem::find(bytes, word.as_bytes()).is_some())
 }
 
+/// True if a text is such a word.
+pub(crate) fn is_no_number(text: &str) -> bool {
+    NO_NUMBERS.contains(&text)
+}
+
 /// A document of standard JSON: the same unless such a word may occur.
 pub(crate) fn readable(bytes: &[u8]) -> Cow<'_, [u8]> {
     if is_loose(bytes) { Cow::Owned(standard_json(bytes)) } else { Cow::Borrowed(bytes) }

@@ -90,12 +90,19 @@ pub(crate) fn is_benchfmt(text: &[u8]) -> bool {
 /// True if a line begins like a measurement and is none: prose, or `BenchmarkX-8` with a log behind it.
 pub(super) fn is_no_measurement(line: &str) -> bool {
     let is_alone = || !line.contains(char::is_whitespace);
-    line.starts_with("Benchmark") && Measured::of(line).is_none() && !is_alone() || is_figures(line)
+    let is_prose = || Measured::of(line).is_none() && !is_alone() && !has_figures(line);
+    line.starts_with("Benchmark") && is_prose() || is_figures(line)
 }
 
 /// True if such a line may be one that something interrupted.
 pub(super) fn looks_like_a_result(line: &str) -> bool {
     line.split_ascii_whitespace().next().is_some_and(is_name) || is_figures(line)
+}
+
+/// True if a count and a unit per operation show what is meant, whatever is wrong between them.
+fn has_figures(line: &str) -> bool {
+    let mut words = line.split_ascii_whitespace().skip(1);
+    words.next().is_some_and(|word| word.parse::<u64>().is_ok()) && words.any(|word| word.ends_with("/op"))
 }
 
 /// Figures without a name, as they are behind a log: `100   123 ns/op`.

@@ -61,7 +61,8 @@ impl Case {
         // A counter that was NaN once is omitted.
         let repetitions = self.repetitions as usize;
         reading.metrics.retain(|metric| {
-            let is_whole = metric.summary.is_some() || metric.values.len() == repetitions;
+            let is_number = |values: &[f64]| values.len() == repetitions && !values.iter().any(|it| it.is_nan());
+            let is_whole = metric.summary.is_some() || is_number(&metric.values);
             if !is_whole {
                 omitted.insert(metric.name.trim_start_matches("counter/").to_owned());
             }
@@ -116,7 +117,7 @@ pub(super) struct Cases {
     /// Aggregates of the user's own.
     rows: Unread,
     /// Counters of aggregates without their repetitions.
-    counters: BTreeSet<String>,
+    omitted: BTreeSet<String>,
 }
 
 impl Cases {
@@ -125,7 +126,7 @@ impl Cases {
         if self.is_old {
             self.fold_aggregates();
         }
-        let Self { cases, rows: mut unread, counters: mut omitted, .. } = self;
+        let Self { cases, rows: mut unread, mut omitted, .. } = self;
         let readings = cases.into_iter().map(|case| case.finish(context, log, &mut omitted)).collect();
         unread.fields(omitted);
         (readings, unread)
@@ -160,7 +161,11 @@ impl Cases {
             let name = case.reading.case.native.as_str();
             match name.strip_suffix("_mean").filter(|_| is_folded(name, "_mean")) {
                 // Without repetitions, the aggregates are all that there is of it.
-                Some(base) if !self.places.contains_key(base) => kept.push(base.to_owned()),
+                Some(base) if !self.places.contains_key(base) => {
+                    let names = case.reading.metrics.iter().skip(2).map(|metric| metric.name.as_str());
+                    self.omitted.extend(names.map(|name| name.trim_start_matches("counter/").to_owned()));
+                    kept.push(base.to_owned());
+                }
                 None if !is_folded(name, "_stddev") && !is_folded(name, "_median") => {
                     self.cases.push(case);
                 }
@@ -223,12 +228,14 @@ impl Cases {
             }
             return Ok(());
         }
-        let real = entry.real_time.ok_or("`real_time` is missing or no number")?;
-        let cpu = entry.cpu_time.ok_or("`cpu_time` is missing or no number")?;
+        let number = |time: Option<f64>| time.filter(|time| !time.is_nan());
+        let real = number(entry.real_time).ok_or("`real_time` is missing or no number")?;
+        let cpu = number(entry.cpu_time).ok_or("`cpu_time` is missing or no number")?;
         let unit = entry.time_unit.as_deref().filter(|unit| ["s", "ms", "us", "ns"].contains(unit));
         let unit = unit.ok_or("`time_unit` must be s, ms, us or ns")?;
         let iterations = entry.iterations.ok_or("`iterations` is missing")?;
-        if iterations == 0 {
+        // A deviation has none before version 1.5.
+        if iterations == 0 && !(is_old && native.ends_with("_stddev")) {
             return Err("`iterations` is 0: nothing ran".into());
         }
         if aggregate {
@@ -239,7 +246,7 @@ impl Cases {
             }
             case.aggregates = Some((unit.to_owned(), Some(iterations)));
             if case.repetitions == 0 && entry.aggregate_name.as_deref() == Some("mean") {
-                self.counters.extend(entry.counters.into_iter().map(|(name, _)| name.into_owned()));
+                self.omitted.extend(entry.counters.into_iter().map(|(name, _)| name.into_owned()));
             }
             return Ok(());
         }

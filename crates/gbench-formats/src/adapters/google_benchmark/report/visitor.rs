@@ -8,6 +8,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Seq
 
 use super::cases::Cases;
 use super::entry::Entry;
+use crate::adapters::readers::loose_json::is_no_number;
 
 impl<'de> Deserialize<'de> for Cases {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -42,16 +43,23 @@ struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 #[serde(untagged)]
 enum Value {
     Number(f64),
+    Text(String),
     Other(IgnoredAny),
 }
 
 impl Value {
-    /// Some versions write `NaN`, which is a text here.
+    /// Some versions write `NaN`, which is a text here. `None`: it is no counter.
     fn number(self) -> Option<f64> {
         match self {
             Self::Number(value) => Some(value),
+            Self::Text(text) => is_no_number(&text).then_some(f64::NAN),
             Self::Other(_) => None,
         }
+    }
+
+    /// Only the entries that are used need one.
+    fn time(self) -> f64 {
+        self.number().unwrap_or(f64::NAN)
     }
 }
 
@@ -108,8 +116,8 @@ impl<'de> Visitor<'de> for EntrySeed<'_> {
                 "repetition_index" => set(&mut entry.repetition_index, &key, map, |count: u64| count)?,
                 "threads" => set(&mut entry.threads, &key, map, |count: u64| count)?,
                 "iterations" => set(&mut entry.iterations, &key, map, |count: u64| count)?,
-                "real_time" => entry.real_time = map.next_value::<Value>()?.number(),
-                "cpu_time" => entry.cpu_time = map.next_value::<Value>()?.number(),
+                "real_time" => set(&mut entry.real_time, &key, map, Value::time)?,
+                "cpu_time" => set(&mut entry.cpu_time, &key, map, Value::time)?,
                 "family_index" | "per_family_instance_index" | "repetitions" | "aggregate_unit" => {
                     map.next_value::<IgnoredAny>()?;
                 }
