@@ -194,6 +194,7 @@ fn ingested(files: &[FileRun], options: &RecordOptions) -> Ingested {
         let mut unread = Unread::default();
         let runs = files.iter().filter(|other| other.path == file.path);
         runs.for_each(|run| unread.extend(run.run.unread.clone()));
+        unread.give_units(&options.units);
         let (path, sha256, commit) = (file.path.clone(), file.sha256.clone(), file.run.commit.clone());
         IngestedFile { path, sha256, commit, unread }
     };

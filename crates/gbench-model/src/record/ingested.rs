@@ -97,6 +97,8 @@ pub enum UnreadKind {
     Around,
     /// The mark of the end, which this file lacks: it may be cut off.
     End,
+    /// A figure whose unit the file does not state.
+    Unit,
 }
 
 impl UnreadKind {
@@ -106,6 +108,7 @@ impl UnreadKind {
             Self::Line => "look into these lines: another program's output may have interrupted them",
             Self::Field | Self::Row => "if they are measurements, describe them with `--metric`",
             Self::Around => "look whether the tool reports an error there",
+            Self::Unit => "give it with `--unit NAME=UNIT`, such as `--unit ttft=s`",
             Self::End => "give the whole output, or see that the file has every benchmark",
         }
     }
@@ -135,6 +138,15 @@ impl Unread {
     pub fn fields(&mut self, names: impl IntoIterator<Item = String>) {
         let names: BTreeSet<String> = names.into_iter().collect();
         names.iter().for_each(|name| self.named(UnreadKind::Field, name));
+    }
+
+    /// Takes the figures out whose units the user gives.
+    pub fn give_units<T>(&mut self, units: &BTreeMap<String, T>) {
+        for parts in self.0.iter_mut().filter(|parts| parts.kind == UnreadKind::Unit) {
+            parts.examples.retain(|name| !units.contains_key(name));
+            parts.count = parts.examples.len() as u64;
+        }
+        self.0.retain(|parts| parts.count > 0);
     }
 
     /// Adds everything of another list.
@@ -170,12 +182,15 @@ impl UnreadParts {
             UnreadKind::Field => ("field with a number", "fields with numbers"),
             UnreadKind::Row => ("row", "rows"),
             UnreadKind::Around => ("line around its JSON", "lines around its JSON"),
-            UnreadKind::End => ("", ""),
+            UnreadKind::Unit | UnreadKind::End => ("", ""),
         };
         let named: Vec<String> = examples.iter().map(|example| format!("`{example}`")).collect();
         if *kind == UnreadKind::End {
             let marks = named.join(" or ");
             return format!("it has no {marks} at its end: if it is cut off, benchmarks are missing");
+        }
+        if *kind == UnreadKind::Unit {
+            return format!("it does not state the unit of {}", named.join(", "));
         }
         let (what, was) = if *count == 1 { (one, "was") } else { (several, "were") };
         let named = match (line, named.first()) {

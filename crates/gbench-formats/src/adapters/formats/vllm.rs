@@ -3,10 +3,13 @@
 //!
 //! Latencies of 0.0 mean that every request of a serving run failed, or that the endpoint does not stream: they are not
 //! times. `--save-detailed` adds the time to the first token of each request, in seconds, which is converted to the
-//! milliseconds of the summaries, so that both kinds of file are comparable. Latencies without `_ms` in their names have no
-//! unit here.
+//! milliseconds of the summaries, so that both kinds of file are comparable. Latencies without `_ms` in their names have a
+//! unit only if the file's other figures prove it.
+
+use std::collections::BTreeSet;
 
 use super::interface::prelude::*;
+use gbench_model::UnreadKind;
 
 const PARAMS: [&str; 16] = [
     "backend",
@@ -65,7 +68,7 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
     let lines = file.bytes.trim_ascii().split(|byte| *byte == b'\n');
     let appended = lines.filter(|line| line.starts_with(b"{\"")).count() > 1;
     let found: Vec<Document> = if appended { json_lines(file)? } else { vec![document(file)?] };
-    let (mut run, mut unread) = (RunReading::default(), Vec::new());
+    let (mut run, mut unread, mut bare) = (RunReading::default(), Vec::new(), BTreeSet::new());
     for found in &found {
         let mut reading = reading(file, found)?;
         let swept = |(key, value): &(String, Value)| {
@@ -88,12 +91,19 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
         run.settings_of_row(settings.map(|(key, value)| (key.to_owned(), value.clone())));
         run.also_of_row(unknown(fields(), is_known));
         let passed_over = fields().filter(|(key, value)| {
-            has_number(value) && value.as_f64() != Some(0.0) && !is_known(key) && !is_setting(key) && !is_figure(key)
+            has_number(value)
+                && value.as_f64() != Some(0.0)
+                && !is_known(key)
+                && !is_setting(key)
+                && !is_figure(key)
         });
         unread.extend(passed_over.map(|(key, _)| key.to_owned()));
+        let is_bare = |name: &&str| reading.metrics.iter().any(|it| it.name == *name && it.unit.is_empty());
+        bare.extend(LATENCIES.into_iter().filter(is_bare));
         run.readings.push(reading);
     }
     run.unread.fields(unread);
+    bare.into_iter().for_each(|name| run.unread.named(UnreadKind::Unit, name));
     Ok(vec![run])
 }
 
@@ -153,9 +163,10 @@ fn serve(file: &ResultFile, found: &Document) -> Result<Reading, ReadError> {
     let count = Some(completed as u64);
     // Forks leave the unit out of the names, and have others than milliseconds.
     let is_there = |name: &str| found.0.iter().any(|(key, _)| key.ends_with(&format!("_{name}_ms")));
+    let bare = proven_unit(found).unwrap_or_default();
     for name in LATENCIES {
         let (unit, end) =
-            if is_there(name) { ("ms", format!("_{name}_ms")) } else { ("", format!("_{name}")) };
+            if is_there(name) { ("ms", format!("_{name}_ms")) } else { (bare, format!("_{name}")) };
         let mean: Option<f64> = found.typed(file, &format!("mean{end}"))?;
         let median: Option<f64> = found.typed(file, &format!("median{end}"))?;
         let Some(value) = median.or(mean).filter(|_| mean.or(median) != Some(0.0)) else { continue };
@@ -190,6 +201,24 @@ fn serve(file: &ResultFile, found: &Document) -> Result<Reading, ReadError> {
     }
     rates(file, found, &mut reading)?;
     Ok(reading)
+}
+
+/// The unit of latencies that name none. A server that always has `max_concurrency` requests completes as many in each
+/// latency (Little's law), so that only one unit fits; and the latency is that of the first token and of the others.
+fn proven_unit(found: &Document) -> Option<&'static str> {
+    let number = |key: &str| found.get(key)?.as_f64().filter(|value| *value > 0.0);
+    let latency = |name: &str| number(&format!("mean_{name}")).or_else(|| number(&format!("median_{name}")));
+    let (whole, first, token) = (latency("e2el")?, latency("ttft")?, latency("tpot")?);
+    let (completed, seconds, concurrency) =
+        (number("completed")?, number("duration")?, number("max_concurrency")?);
+    // Fewer requests than that do not keep the server busy.
+    let is_busy = found.text("request_rate") == Some("inf") && completed >= 4.0 * concurrency;
+    let tokens = number("total_output_tokens")? / completed;
+    let is_one_unit =
+        token <= first && first <= whole && (0.67..1.5).contains(&((first + token * (tokens - 1.0)) / whole));
+    let fits = |scale: f64| (0.5..1.25).contains(&(whole * scale * completed / seconds / concurrency));
+    let unit = [("s", 1.0), ("ms", 1e-3), ("us", 1e-6)].into_iter().find(|(_, scale)| fits(*scale));
+    unit.filter(|_| is_busy && is_one_unit).map(|(unit, _)| unit)
 }
 
 /// The throughputs of a serving run. With equal inputs, the throughput of all tokens follows from that of the output.
