@@ -25,7 +25,7 @@ pub struct Ingested {
 }
 
 impl Ingested {
-    /// What was not read of its files: sentences by kind.
+    /// Sentences by kind about the parts of its files that were not read.
     pub fn unread(&self) -> BTreeMap<UnreadKind, Vec<String>> {
         let mut sentences: BTreeMap<UnreadKind, Vec<String>> = BTreeMap::new();
         for (file, parts) in self.files.iter().flat_map(|file| file.unread.0.iter().map(move |it| (file, it)))
@@ -57,12 +57,12 @@ pub struct IngestedFile {
     pub sha256: String,
     /// The measured commit according to the file.
     pub commit: Option<String>,
-    /// What was not read of it, though it may hold a measurement.
+    /// Parts that were not read, though they may be measurements.
     #[serde(default, skip_serializing_if = "Unread::is_empty")]
     pub unread: Unread,
 }
 
-/// What a reader passed over in a file, though it may hold a measurement: one entry of each kind.
+/// Parts of a file that its reader passed over, though they may be measurements: one entry of each kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(transparent)]
@@ -174,7 +174,7 @@ fn short(text: &str) -> String {
 }
 
 impl UnreadParts {
-    /// What was not read, as a sentence without its subject, the file.
+    /// A sentence about these parts of a file, without the file's name.
     pub fn sentence(&self) -> String {
         let Self { kind, count, examples, line } = self;
         let (one, several) = match kind {

@@ -21,7 +21,7 @@ pub(super) fn write(record: &RunRecord, out: &mut dyn io::Write) -> io::Result<(
     writeln!(out, "PASS")
 }
 
-/// What a line `Unit` says of a metric: its direction, if it is not that of all times, and the parts of a joined name.
+/// The rest of a metric's line `Unit`: its direction, and the parts of a joined name. Empty: every reader knows the unit.
 fn declaration(metric: &Metric) -> String {
     let unit = unit(metric);
     if IN_GO.contains(&unit.as_str()) {

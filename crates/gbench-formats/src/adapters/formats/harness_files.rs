@@ -16,6 +16,7 @@ use super::interface::harness_file::OtherKeys::{FactsExcept, Ignored};
 use super::interface::harness_file::{HarnessFile, MachineFacts, read_file};
 use super::readers::outline::Outline;
 use super::readers::time::utc;
+use super::readers::values::document;
 use crate::adapters::interface::output::ReadError;
 use crate::adapters::{
     benchmarkdotnet, catch2, criterion, divan, go_test, google_benchmark, gungraun, hyperfine, iai_callgrind,
@@ -440,7 +441,7 @@ fn nvbench_run(file: &ResultFile) -> RunReading {
     struct Device {
         name: String,
     }
-    let found = serde_json::from_slice::<Devices>(file.bytes).map_or_else(|_| Vec::new(), |it| it.devices);
+    let found = document::<Devices>(file).map_or_else(|_| Vec::new(), |it| it.devices);
     RunReading::default().fact("devices", found.into_iter().map(|it| it.name).collect::<Vec<_>>())
 }
 

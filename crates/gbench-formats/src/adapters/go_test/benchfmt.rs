@@ -37,7 +37,7 @@ struct Reader<'a> {
     unread: Unread,
 }
 
-/// What a line `Unit` says.
+/// The content of a line `Unit`.
 #[derive(Clone, Copy, Default)]
 struct DeclaredUnit<'a> {
     better: Option<Better>,

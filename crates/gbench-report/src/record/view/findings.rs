@@ -110,7 +110,7 @@ pub(crate) fn find(cases: &[(&CaseRecord, String)], lines: &[MetricView], of_fil
     nothing_measured(cases).into_iter().chain(found).collect()
 }
 
-/// What was not read of its files, by kind.
+/// The parts of its files that were not read, by kind.
 pub(crate) fn unread(ingested: &Ingested) -> impl Iterator<Item = RunFinding> {
     let finding = |(kind, sentences): (UnreadKind, Vec<String>)| RunFinding {
         fact: named(&sentences),

@@ -1,4 +1,4 @@
-//! What the readers of harnesses pass over in a file, though it may be a result.
+//! Parts of files that the readers of harnesses pass over, though they may be results.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::adapters::formats::interface::format::{ResultFile, RunReading};
 use crate::adapters::formats::interface::harness_file::renamed;
-use crate::adapters::formats::readers::values::has_number;
+use crate::adapters::formats::readers::values::{document, has_number};
 use crate::adapters::google_benchmark::{names, report};
 use crate::adapters::hyperfine;
 use crate::adapters::interface::output::{HarnessOutput, OutputFiles, ReadError};
@@ -64,7 +64,7 @@ pub(super) fn hyperfine(file: &ResultFile) -> Unread {
     struct Report {
         results: Vec<BTreeMap<String, Value>>,
     }
-    let Ok(report) = serde_json::from_slice::<Report>(file.bytes) else { return Unread::default() };
+    let Ok(report) = document::<Report>(file) else { return Unread::default() };
     let runs = report.results.iter().filter_map(|result| result.get("measurements")?.as_array());
     let of_runs = runs.flatten().filter_map(Value::as_object).flatten();
     let fields = report.results.iter().flatten().chain(of_runs);
@@ -91,7 +91,7 @@ pub(super) fn pytest_benchmark(file: &ResultFile) -> Unread {
         Is(#[expect(dead_code, reason = "its type is what matters")] f64),
         IsNot(IgnoredAny),
     }
-    let Ok(report) = serde_json::from_slice::<Report>(file.bytes) else { return Unread::default() };
+    let Ok(report) = document::<Report>(file) else { return Unread::default() };
     let added = report.benchmarks.iter().flat_map(|benchmark| &benchmark.extra_info);
     let numbers = added.filter(|(_, value)| matches!(value, Number::Is(_)));
     let mut unread = Unread::default();

@@ -216,8 +216,8 @@ pub struct RunReading {
     /// How often and how long it measured. The run's id does not depend on it.
     pub settings: BTreeMap<String, serde_json::Value>,
     pub readings: Vec<Reading>,
-    /// What was passed over, though it may hold a measurement. Everything that the documentation of a format lists as left out
-    /// is not in it. The run's id does not depend on it.
+    /// Parts that were passed over, though they may be measurements. Fields that the documentation of a format lists as left
+    /// out are not among them. The run's id does not depend on them.
     pub unread: Unread,
 }
 

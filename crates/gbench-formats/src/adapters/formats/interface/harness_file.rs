@@ -23,7 +23,7 @@ pub struct HarnessFile {
     pub(crate) settings: &'static [MachineFacts],
     /// The adapter's notes of each case that are facts of the run.
     pub(crate) notes: &'static [&'static str],
-    /// What the adapter passes over, though it may be a result; a reader of [`HarnessInput::Own`] says it itself.
+    /// The parts that the adapter passes over, though they may be results; a reader of [`HarnessInput::Own`] returns them itself.
     pub(crate) unread: fn(&ResultFile) -> Unread,
     /// As in [`FormatAbout`].
     pub(crate) versions: &'static str,

@@ -1,7 +1,7 @@
 //! A file of the benchmark format: the output of `go test -bench` with or without `-v`, parts of it, and what other programs
 //! write. <https://go.dev/design/14313-benchmark-format>.
 //!
-//! The whole file says what a line of it means: a number at the end of a name is that of the processors unless one name has
+//! The meaning of a line depends on the whole file: a number at the end of a name is that of the processors unless one name has
 //! several; a configuration line is a parameter if one name was measured with several values of it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -16,7 +16,7 @@ pub(super) const MACHINE: [&str; 4] = ["goos", "goarch", "cpu", "pkg"];
 /// Beginnings of log lines that have the form of a configuration line.
 const LOGS: [&str; 9] = ["error", "exit", "fatal", "go", "info", "panic", "signal", "testing", "warning"];
 
-/// What the lines of a file say together.
+/// Properties of all lines together.
 pub(super) struct FileWide<'a> {
     /// Names without their number that have several numbers.
     several: HashSet<&'a str>,
@@ -87,7 +87,7 @@ pub(crate) fn is_benchfmt(text: &[u8]) -> bool {
     false
 }
 
-/// True if a line begins like a measurement and is none: prose, or `BenchmarkX-8` with a log behind it.
+/// True if a line begins like a measurement and is not one: prose, or `BenchmarkX-8` with a log behind it.
 pub(super) fn is_no_measurement(line: &str) -> bool {
     let is_alone = || !line.contains(char::is_whitespace);
     let is_prose = || Measured::of(line).is_none() && !is_alone() && !has_figures(line);
@@ -214,7 +214,7 @@ impl<'a> FileWide<'a> {
         self.is_ours || self.several.contains(base)
     }
 
-    /// Notes the values of the keys that tell cases apart.
+    /// Notes the values of the keys that distinguish cases.
     pub(super) fn line(&mut self, line: &'a str) {
         if !self.telling_apart.is_empty() && self.config.add(line) {
             let of = |key: &&'a str| Some((*key, *self.config.values.get(key)?));

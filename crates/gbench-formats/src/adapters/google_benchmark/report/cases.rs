@@ -61,7 +61,8 @@ impl Case {
         // A counter that was NaN once is omitted.
         let repetitions = self.repetitions as usize;
         reading.metrics.retain(|metric| {
-            let is_number = |values: &[f64]| values.len() == repetitions && !values.iter().any(|it| it.is_nan());
+            let is_number =
+                |values: &[f64]| values.len() == repetitions && !values.iter().any(|it| it.is_nan());
             let is_whole = metric.summary.is_some() || is_number(&metric.values);
             if !is_whole {
                 omitted.insert(metric.name.trim_start_matches("counter/").to_owned());

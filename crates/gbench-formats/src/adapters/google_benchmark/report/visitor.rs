@@ -48,7 +48,7 @@ enum Value {
 }
 
 impl Value {
-    /// Some versions write `NaN`, which is a text here. `None`: it is no counter.
+    /// Some versions write `NaN`, which is a text here. `None`: it is not a counter.
     fn number(self) -> Option<f64> {
         match self {
             Self::Number(value) => Some(value),
