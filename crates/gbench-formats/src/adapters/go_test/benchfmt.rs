@@ -73,10 +73,14 @@ impl<'a> Reader<'a> {
             };
             if let Some(file) = &mut self.file {
                 file.line(line);
-                if file::is_no_measurement(line) {
-                    if file::looks_like_a_result(line) {
-                        self.unread.line(UnreadKind::Line, number, line);
-                    }
+                let is_no_measurement = file::is_no_measurement(line);
+                let is_known = || self.package.current.is_some_and(|name| behind_print(line, name).is_some());
+                if is_no_measurement && file::looks_like_a_result(line)
+                    || file::is_behind_other_output(line) && !is_known()
+                {
+                    self.unread.line(UnreadKind::Line, number, line);
+                }
+                if is_no_measurement {
                     continue;
                 }
             }
@@ -144,9 +148,8 @@ impl<'a> Reader<'a> {
         let (current, processors) = match (announced, &self.file) {
             (Some(found), _) if self.package.is_announced => found,
             (_, Some(file)) if file.is_whole(base) => (name, None),
-            (Some(found), _) => found,
-            (None, Some(_)) => (base, Some(number.unwrap_or(1))),
-            (None, None) => {
+            (_, Some(file)) => (base, number.or(file.least_processors())),
+            (_, None) => {
                 return Err(format!("`{name}` does not follow a separate line with its name, as with `-v`"));
             }
         };

@@ -99,6 +99,12 @@ pub(super) fn looks_like_a_result(line: &str) -> bool {
     line.split_ascii_whitespace().next().is_some_and(is_name) || is_figures(line)
 }
 
+/// True if a measurement follows other output in its line.
+pub(super) fn is_behind_other_output(line: &str) -> bool {
+    let measured = line.find("Benchmark").filter(|at| *at > 0).and_then(|at| Measured::of(line.get(at..)?));
+    measured.is_some_and(|it| it.is_named() && it.units().any(|unit| unit.ends_with("/op")))
+}
+
 /// True if a count and a unit per operation show what is meant, whatever is wrong between them.
 fn has_figures(line: &str) -> bool {
     let mut words = line.split_ascii_whitespace().skip(1);
@@ -212,6 +218,11 @@ impl<'a> FileWide<'a> {
     /// True if the number at the end of a name may not be that of the processors.
     pub(super) fn is_whole(&self, base: &str) -> bool {
         self.is_ours || self.several.contains(base)
+    }
+
+    /// The number of processors where a name has none: `go test` leaves 1 out, and other programs say nothing.
+    pub(super) fn least_processors(&self) -> Option<u32> {
+        self.is_output.then_some(1)
     }
 
     /// Notes the values of the keys that distinguish cases.
