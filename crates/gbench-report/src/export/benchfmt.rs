@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::io;
 
 use crate::record::view::metric::process_center;
-use gbench_model::{Better, CaseRecord, Metric, RunRecord, Thermal, convert, direction_of_unit};
+use gbench_model::{CaseRecord, Metric, RunRecord, Thermal, convert, direction_of_unit};
 
 pub(super) fn write(record: &RunRecord, out: &mut dyn io::Write) -> io::Result<()> {
     writeln!(out, "tool: gbench-ci\nrun: {}", record.run_id)?;

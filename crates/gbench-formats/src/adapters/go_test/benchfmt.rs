@@ -3,11 +3,11 @@
 
 mod file;
 
-pub(crate) use self::file::{is_benchfmt, read_file};
+pub(crate) use self::file::is_benchfmt;
 
 use std::collections::HashMap;
 
-use self::file::{FileWide, Numbered};
+use self::file::{DeclaredUnit, FileWide, Numbered, numbered};
 use crate::adapters::interface::prelude::*;
 use gbench_model::{Unread, UnreadKind};
 
@@ -19,10 +19,24 @@ pub(super) fn read(stdout: &[u8]) -> Result<Vec<Reading>, ReadError> {
     Reader::default().read(stdout)?.finish()
 }
 
-/// The lines of a text, each with its number, without line ends.
-fn numbered(text: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
-    let lines = text.split(|byte| *byte == b'\n').enumerate();
-    lines.map(|(index, line)| (index + 1, line.strip_suffix(b"\r").unwrap_or(line)))
+/// The results of a file, its commit, and what was not read of it. Errors: as [`read`] where `go test` itself wrote it;
+/// the last line is incomplete; a line has iterations and no pairs of value and unit behind them.
+pub(crate) fn read_file(text: &[u8]) -> Result<(Vec<Reading>, Option<String>, Unread), ReadError> {
+    let file = FileWide::of(text);
+    let (is_output, units, commit) = (file.is_output, file.units.clone(), file.commit.map(str::to_owned));
+    let mut reader = Reader { file: Some(file), units, ..Reader::default() }.read(text)?;
+    let mut unread = std::mem::take(&mut reader.unread);
+    if is_output {
+        return Ok((reader.finish()?, commit, unread));
+    }
+    let (last, line) = numbered(text).last().unwrap_or_default();
+    if line.starts_with(b"Benchmark") {
+        return Err(ReadError::line(last, "the last line has no end: the file may be cut off within it"));
+    }
+    if !reader.readings.is_empty() {
+        unread.named(UnreadKind::End, "PASS");
+    }
+    Ok((reader.readings, commit, unread))
 }
 
 #[derive(Default)]
@@ -35,15 +49,6 @@ struct Reader<'a> {
     /// For a file: `None` for the output of a program that was started with `-v`.
     file: Option<FileWide<'a>>,
     unread: Unread,
-}
-
-/// The content of a line `Unit`.
-#[derive(Clone, Copy, Default)]
-struct DeclaredUnit<'a> {
-    better: Option<Better>,
-    /// Name and unit of the metric, which our own export adds.
-    metric: Option<&'a str>,
-    unit: Option<&'a str>,
 }
 
 #[derive(Default)]
@@ -284,24 +289,6 @@ fn behind_print<'a>(line: &'a str, name: &str) -> Option<&'a str> {
     let measured = &line[line.find(name)?..];
     let (own, _) = measured.split_once('\t')?;
     own.trim_end().strip_prefix(name)?.chars().all(|c| c == '-' || c.is_ascii_digit()).then_some(measured)
-}
-
-impl<'a> DeclaredUnit<'a> {
-    /// `ns/GC better=lower`: the unit, and what is said of it.
-    fn of(line: &'a str) -> Option<(&'a str, Self)> {
-        let mut words = line.split_ascii_whitespace();
-        let (unit, mut declared) = (words.next()?, Self::default());
-        for (key, value) in words.filter_map(|word| word.split_once('=')) {
-            match (key, value) {
-                ("better", "lower") => declared.better = Some(Better::Lower),
-                ("better", "higher") => declared.better = Some(Better::Higher),
-                ("metric", name) => declared.metric = Some(name),
-                ("unit", unit) => declared.unit = Some(unit),
-                _ => {}
-            }
-        }
-        Some((unit, declared))
-    }
 }
 
 /// Errors: two units of one name.

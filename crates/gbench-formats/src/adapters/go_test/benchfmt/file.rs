@@ -6,9 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use super::{DeclaredUnit, Reader, numbered};
 use crate::adapters::interface::prelude::*;
-use gbench_model::{Unread, UnreadKind};
 
 /// Configuration that every package prints.
 pub(super) const MACHINE: [&str; 4] = ["goos", "goarch", "cpu", "pkg"];
@@ -25,12 +23,45 @@ pub(super) struct FileWide<'a> {
     /// The values of these keys for the line that is being read.
     values: BTreeMap<&'a str, &'a str>,
     config: Config<'a>,
-    units: HashMap<&'a str, DeclaredUnit<'a>>,
+    pub units: HashMap<&'a str, DeclaredUnit<'a>>,
     /// The output of `go test` itself: it ends with `PASS` or `FAIL`.
-    is_output: bool,
+    pub is_output: bool,
     /// It is an export of ours, without numbers of processors.
     is_ours: bool,
-    commit: Option<&'a str>,
+    pub commit: Option<&'a str>,
+}
+
+/// The content of a line `Unit`.
+#[derive(Clone, Copy, Default)]
+pub(super) struct DeclaredUnit<'a> {
+    pub better: Option<Better>,
+    /// Name and unit of the metric, which our own export adds.
+    pub metric: Option<&'a str>,
+    pub unit: Option<&'a str>,
+}
+
+impl<'a> DeclaredUnit<'a> {
+    /// `ns/GC better=lower`: the unit, and what is said of it.
+    pub(super) fn of(line: &'a str) -> Option<(&'a str, Self)> {
+        let mut words = line.split_ascii_whitespace();
+        let (unit, mut declared) = (words.next()?, Self::default());
+        for (key, value) in words.filter_map(|word| word.split_once('=')) {
+            match (key, value) {
+                ("better", "lower") => declared.better = Some(Better::Lower),
+                ("better", "higher") => declared.better = Some(Better::Higher),
+                ("metric", name) => declared.metric = Some(name),
+                ("unit", unit) => declared.unit = Some(unit),
+                _ => {}
+            }
+        }
+        Some((unit, declared))
+    }
+}
+
+/// The lines of a text, each with its number, without line ends.
+pub(super) fn numbered(text: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
+    let lines = text.split(|byte| *byte == b'\n').enumerate();
+    lines.map(|(index, line)| (index + 1, line.strip_suffix(b"\r").unwrap_or(line)))
 }
 
 /// A name with the number at its end: `BenchmarkX/n=8-4` is `BenchmarkX/n=8` and 4.
@@ -48,26 +79,6 @@ impl<'a> Numbered<'a> {
             None => Self { base: name, number: None },
         }
     }
-}
-
-/// The results of a file, its commit, and what was not read of it. Errors: as [`super::read`] where `go test` itself wrote it;
-/// the last line is incomplete; a line has iterations and no pairs of value and unit behind them.
-pub(crate) fn read_file(text: &[u8]) -> Result<(Vec<Reading>, Option<String>, Unread), ReadError> {
-    let file = FileWide::of(text);
-    let (is_output, units, commit) = (file.is_output, file.units.clone(), file.commit.map(str::to_owned));
-    let mut reader = Reader { file: Some(file), units, ..Reader::default() }.read(text)?;
-    let mut unread = std::mem::take(&mut reader.unread);
-    if is_output {
-        return Ok((reader.finish()?, commit, unread));
-    }
-    let (last, line) = numbered(text).last().unwrap_or_default();
-    if line.starts_with(b"Benchmark") {
-        return Err(ReadError::line(last, "the last line has no end: the file may be cut off within it"));
-    }
-    if !reader.readings.is_empty() {
-        unread.named(UnreadKind::End, "PASS");
-    }
-    Ok((reader.readings, commit, unread))
 }
 
 /// True if a file certainly has this format: a measurement per operation, or any with a line that the format alone has.
@@ -169,7 +180,7 @@ fn key_value(line: &str) -> Option<(&str, &str)> {
 }
 
 impl<'a> FileWide<'a> {
-    fn of(text: &'a [u8]) -> Self {
+    pub(super) fn of(text: &'a [u8]) -> Self {
         let mut found = Self {
             several: HashSet::new(),
             telling_apart: BTreeSet::new(),
