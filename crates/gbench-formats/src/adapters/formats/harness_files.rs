@@ -73,8 +73,8 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
         ..HarnessFile::of(&divan::Divan, Stdout, is_divan)
     },
     HarnessFile {
-        versions: "what `go test -bench` prints, with or without `-v`, up to its `PASS`",
-        fields: "name, `ns/op`, `B/op`, `allocs/op` and other units; `pkg`, `goos`, `goarch`, `cpu`",
+        versions: "what `go test -bench` prints, with or without `-v`, and other files of its format",
+        fields: "name, `ns/op`, `B/op`, `allocs/op` and other units; `Unit`; `pkg`, `goos`, `goarch`, `cpu`, `commit`",
         direction: "time, bytes and allocations lower; other units as the benchmark format says",
         run: go_text::run,
         notes: &["gomaxprocs"],
