@@ -41,6 +41,11 @@ impl Worded for ExportFormat {
             Self::Record => "The run record, with every sample",
             Self::OperatorList => "A JSON list with one row per case",
             Self::Benchfmt => "The Go benchmark format, for benchstat",
+            Self::CustomSmallerIsBetter => {
+                "The list of github-action-benchmark's tool of this name: times, memory"
+            }
+            Self::CustomBiggerIsBetter => "The same for what is better higher: rates",
+            Self::BencherMetricFormat => "Bencher's JSON: benchmarks and their measures",
         };
         PossibleValue::new(self.into_str()).help(help)
     }

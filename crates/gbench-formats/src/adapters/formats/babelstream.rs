@@ -1,7 +1,7 @@
 //! BabelStream: its table, as text or with `--csv`. A row is a case, named by its function.
 //! <https://github.com/UoB-HPC/BabelStream>.
 //!
-//! It drops its first run. The bandwidth is that of the fastest run: it repeats the minimum with more digits, as the text
+//! Before version 3 it was GPU-STREAM, and had no `Dot`. It drops its first run. The bandwidth is that of the fastest run: it repeats the minimum with more digits, as the text
 //! has five decimals of a second. An order of runs that times all runs at once stores one mean as each sample: if
 //! minimum, maximum and average are equal, nothing was repeated.
 //!
@@ -11,23 +11,27 @@
 use super::interface::prelude::*;
 use gbench_model::{Unread, UnreadKind};
 
+/// Its table always ends with `Triad`.
+const OLD_NAME: &str = "GPU-STREAM";
 const TEXT: [&str; 4] = ["Min", "(sec)", "Max", "Average"];
 const CSV: &str = "function,num_times,n_elements,sizeof,";
 
 pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     name: "babelstream",
     title: "BabelStream",
-    versions: "3.0 to 5.0, text and `--csv`, also `--triad-only` and `--only`",
+    versions: "3.0 to 5.0, text and `--csv`, also `--triad-only` and `--only`; GPU-STREAM 1.0 to 2.1",
     fields: "`function`, `num_times`, `n_elements`, `sizeof`, bandwidth with its unit, `min_runtime`, `max_runtime`, `avg_runtime`; \
              `Implementation`, `Precision`, `Array size`; device, `Driver`, `Version`, `Memory` of the run; failed validation",
     direction: "bandwidths higher, the average time lower: that of the text has few digits, and is shown",
     recognises,
+    tried: &["1.0-opencl", "2.0", "2.1"],
     read,
     ..DeclaredFormat::SUMMARY
 };
 
 fn recognises(file: &ResultFile) -> bool {
-    let is_text = file.any_line("BabelStream", |line| line.trim() == "BabelStream");
+    let is_text = file.any_line("BabelStream", |line| line.trim() == "BabelStream")
+        || file.any_line(OLD_NAME, |line| line.trim() == OLD_NAME);
     is_text && file.any_line("Running ", |line| line.starts_with("Running "))
         || file.any_line(CSV, is_csv_header)
 }
@@ -45,6 +49,10 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
     let mut unread = Unread::default();
     let is_csv = text.lines().any(is_csv_header);
     let mut readings = if is_csv { csv(file, text, &mut unread)? } else { table(file, text, &mut unread)? };
+    let is_old = text.lines().any(|line| line.trim() == OLD_NAME);
+    if is_old && readings.last().is_some_and(|last| last.case.case != "Triad") {
+        return Err(file.wrong("it is incomplete: its table does not end with `Triad`"));
+    }
     let wrong = text
         .lines()
         .find(|line| line.starts_with("Validation failed on ") || line.starts_with("FAILED validation of "));

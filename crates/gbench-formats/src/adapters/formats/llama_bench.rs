@@ -1,4 +1,4 @@
-//! llama-bench of llama.cpp: its JSON, JSON lines, CSV and Markdown. A row is a test with a number of prompt and output
+//! llama-bench of llama.cpp: its JSON, JSON lines, CSV, SQL and Markdown. A row is a test with a number of prompt and output
 //! tokens. <https://github.com/ggml-org/llama.cpp/blob/master/tools/llama-bench/README.md>.
 //!
 //! Fields vary by version: all fields are parameters except those known to describe the machine, the build or the
@@ -26,6 +26,7 @@ const OTHER: [&str; 14] = [
     "samples_ns",
     "samples_ts",
 ];
+const INSERT: &str = "INSERT INTO llama_bench (";
 const KNOWN: [&str; 4] = ["build_commit", "model_filename", "n_gen", "avg_ts"];
 
 type Test = Entries<Value>;
@@ -33,7 +34,7 @@ type Test = Entries<Value>;
 pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     name: "llama-bench",
     title: "llama-bench",
-    versions: "`-o json`, `jsonl`, `csv` and `md`, with any fields",
+    versions: "`-o json`, `jsonl`, `csv`, `md` and `sql`, with any fields",
     fields: "`model_filename`, `n_prompt`, `n_gen`, `n_depth`, `backends` and each setting; `samples_ns`, `samples_ts`, `avg_ns`, \
              `stddev_ns`, `avg_ts`, `stddev_ts`; `test`, `t/s`; `build_commit`, `test_time`",
     reads: Reads::Samples,
@@ -47,7 +48,10 @@ fn recognises(file: &ResultFile) -> bool {
     if is_json(file) {
         return Outline::has_keys(file, &KNOWN);
     }
-    header_of_csv(&file.first_line()) || file.any_line("t/s", |line| markdown::header_of(line).is_some())
+    let is_sql = |line: &str| line.starts_with(INSERT);
+    header_of_csv(&file.first_line())
+        || file.any_line(INSERT, is_sql)
+        || file.any_line("t/s", |line| markdown::header_of(line).is_some())
 }
 
 fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
@@ -57,6 +61,9 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
     let text = file.text()?;
     if header_of_csv(&file.first_line()) {
         return runs(file, rows_of_csv(file, text)?);
+    }
+    if text.lines().any(|line| line.starts_with(INSERT)) {
+        return runs(file, rows_of_sql(file, text)?);
     }
     markdown::read(file, text)
 }
@@ -75,6 +82,28 @@ fn rows_of_json(file: &ResultFile) -> Result<Vec<Test>, ReadError> {
 
 fn header_of_csv(header: &str) -> bool {
     KNOWN.iter().all(|key| header.split(',').any(|column| column.trim_matches('"') == *key))
+}
+
+/// The statements of `-o sql`: each on a line, with every value in quotes that nothing escapes.
+fn rows_of_sql(file: &ResultFile, text: &str) -> Result<Vec<Test>, ReadError> {
+    let rows = lines(text).filter(|(_, line, _)| line.starts_with(INSERT));
+    let row = |(at, line, _): (usize, &str, bool)| {
+        let wrong = || file.line(at, "the statement is incomplete");
+        let rest = line
+            .strip_prefix(INSERT)
+            .and_then(|rest| rest.trim_end().strip_suffix("');"))
+            .ok_or_else(wrong)?;
+        let (names, values) = rest.split_once(") VALUES ('").ok_or_else(wrong)?;
+        let names: Vec<&str> = names.split(", ").collect();
+        let values: Vec<&str> = values.split("', '").collect();
+        if names.len() != values.len() {
+            let what = format!("it has {} values for {} columns", values.len(), names.len());
+            return Err(file.line(at, what));
+        }
+        let pairs = names.into_iter().zip(values);
+        Ok(Entries(pairs.map(|(name, value)| (name.to_owned(), serde_json::json!(param(value)))).collect()))
+    };
+    rows.map(row).collect()
 }
 
 fn rows_of_csv(file: &ResultFile, text: &str) -> Result<Vec<Test>, ReadError> {

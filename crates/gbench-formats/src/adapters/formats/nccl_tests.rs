@@ -19,7 +19,7 @@ const HALF: usize = 4;
 pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     name: "nccl-tests",
     title: "nccl-tests",
-    versions: "2.x with `#wrong`, and the older layout with `error`",
+    versions: "2.x with `#wrong`, and the older layout with `error`; rccl-tests, whose cycles are samples",
     fields: "`Collective test starting`, else a word such as `all_reduce_perf`; `warmup iters`, `iters`, `agg iters`, `graph`, hosts and devices; `size`, `type`, `redop`, `root`; `time`, `algbw`, `busbw`, `#wrong` of both halves; `Out of bounds values`",
     direction: "time lower; bandwidths follow from it and are shown",
     recognises: |file| file.any_line("algbw", |line| columns(line).is_some()),

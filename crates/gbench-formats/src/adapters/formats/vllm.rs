@@ -8,6 +8,8 @@
 
 use std::collections::BTreeSet;
 
+mod sweep;
+
 use super::interface::prelude::*;
 use gbench_model::UnreadKind;
 
@@ -50,9 +52,11 @@ type Document = Entries<Value>;
 pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     name: "vllm",
     title: "vLLM bench",
-    versions: "`bench serve`, also of `benchmark_serving.py` and for embeddings; `bench latency`; `bench throughput`",
+    versions: "`bench serve`, also of `benchmark_serving.py` and for embeddings; `bench latency`; `bench throughput`; `bench startup`; \
+               `run=N.json`, `summary.json` and `summary.csv` of `bench sweep`",
     fields: "`completed`, `failed`, `median_`, `std_`, `p99_` of `ttft`, `tpot`, `itl`, `e2el`, also without `_ms`, `ttfts`, the throughputs; \
-             `latencies`, `percentiles`; `tokens_per_second`; the options of a sweep",
+             `latencies`, `percentiles`; `tokens_per_second`; `cold_startup_times` and the other times of starts; the options of a sweep, \
+             `run_number`",
     direction: "times lower, throughputs higher",
     recognises,
     read,
@@ -60,21 +64,27 @@ pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
 };
 
 fn recognises(file: &ResultFile) -> bool {
-    let kinds = [&SERVE[..], &LATENCY, &THROUGHPUT];
-    file.begins(b'{') && kinds.iter().any(|keys| Outline::has_keys(file, keys))
+    let kinds = [&SERVE[..], &LATENCY, &THROUGHPUT, &sweep::STARTUP, &sweep::FAILURE];
+    let of_sweep = [&SERVE[..], &sweep::STARTUP];
+    let has = |keys: &&[&str]| Outline::has_keys(file, keys);
+    file.begins(b'{') && kinds.iter().any(has)
+        || file.begins(b'[') && file.holds(&[sweep::RUN]) && of_sweep.iter().any(has)
+        || sweep::is_header(&file.first_line())
 }
 
 fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
-    let lines = file.bytes.trim_ascii().split(|byte| *byte == b'\n');
-    let appended = lines.filter(|line| line.starts_with(b"{\"")).count() > 1;
-    let found: Vec<Document> = if appended { json_lines(file)? } else { vec![document(file)?] };
+    let found = documents(file)?;
     let (mut run, mut unread, mut bare) = (RunReading::default(), Vec::new(), BTreeSet::new());
-    for found in &found {
+    let mut readings = Vec::with_capacity(found.len());
+    for found in found.iter().filter(|found| !sweep::is_warmup(found)) {
         let mut reading = reading(file, found)?;
+        let options = sweep::options(found);
         let swept = |(key, value): &(String, Value)| {
             let name = option(key);
-            let is_param = is_swept(&name) && !reading.case.params.contains_key(&name);
-            let value = scalar(value).filter(|_| is_param)?;
+            let is_option = options.iter().any(|(option, _)| option == key);
+            let is_param = (is_option || is_swept(&name)) && !reading.case.params.contains_key(&name);
+            let value = if is_option { param_of(value) } else { scalar(value) };
+            let value = value.filter(|_| is_param)?;
             Some(match value {
                 // The folder depends on the machine.
                 ParamValue::Text(path) if name == "dataset_path" => {
@@ -86,25 +96,42 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
         let swept: Params = found.0.iter().filter_map(swept).collect();
         reading.also(swept);
         let fields = || found.0.iter().map(|(key, value)| (key.as_str(), value));
-        let is_known = |key: &str| PARAMS.contains(&key) || is_swept(&option(key));
+        let is_known = |key: &str| {
+            PARAMS.contains(&key) || is_swept(&option(key)) || options.iter().any(|(option, _)| option == key)
+        };
         let settings = fields().filter(|(key, value)| is_setting(key) && value.is_number());
         run.settings_of_row(settings.map(|(key, value)| (key.to_owned(), value.clone())));
         run.also_of_row(unknown(fields(), is_known));
         let passed_over = fields().filter(|(key, value)| {
-            has_number(value)
+            found.get("request_throughput").is_some()
+                && has_number(value)
                 && value.as_f64() != Some(0.0)
                 && !is_known(key)
+                && *key != sweep::RUN
                 && !is_setting(key)
                 && !is_figure(key)
         });
         unread.extend(passed_over.map(|(key, _)| key.to_owned()));
         let is_bare = |name: &&str| reading.metrics.iter().any(|it| it.name == *name && it.unit.is_empty());
         bare.extend(LATENCIES.into_iter().filter(is_bare));
-        run.readings.push(reading);
+        readings.push((reading, found.get(sweep::RUN).cloned()));
     }
+    run.readings = sweep::joined(readings);
     run.unread.fields(unread);
     bare.into_iter().for_each(|name| run.unread.named(UnreadKind::Unit, name));
     Ok(vec![run])
+}
+
+fn documents(file: &ResultFile) -> Result<Vec<Document>, ReadError> {
+    if file.begins(b',') {
+        return sweep::table(file);
+    }
+    if file.begins(b'[') {
+        return document(file);
+    }
+    let lines = file.bytes.trim_ascii().split(|byte| *byte == b'\n');
+    let appended = lines.filter(|line| line.starts_with(b"{\"")).count() > 1;
+    if appended { json_lines(file) } else { Ok(vec![document(file)?]) }
 }
 
 /// True if a field is read as a figure, or is left out: totals, the requests one by one, and what follows from the others.
@@ -142,8 +169,13 @@ fn reading(file: &ResultFile, found: &Document) -> Result<Reading, ReadError> {
         latency(file, found)
     } else if has(&THROUGHPUT) {
         throughput(file, found)
+    } else if has(&sweep::STARTUP) {
+        sweep::startup(file, found)
+    } else if has(&sweep::FAILURE) {
+        let error = found.text("error").unwrap_or_default();
+        Err(file.at("error", format!("the run of this combination failed: {error}")))
     } else {
-        Err(file.wrong("not a result of `vllm bench serve`, `latency` or `throughput`"))
+        Err(file.wrong("not a result of `vllm bench serve`, `latency`, `throughput` or `startup`"))
     }
 }
 

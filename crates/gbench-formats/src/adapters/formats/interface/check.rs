@@ -25,7 +25,10 @@ pub fn read_repeated(
     file: &ResultFile,
     repeats: Repeats,
 ) -> Result<Vec<RunReading>, ReadError> {
-    let mut runs = format.read(file)?;
+    let mut runs = match repeats {
+        Repeats::Samples => format.read_samples(file)?,
+        Repeats::Refuse | Repeats::Processes => format.read(file)?,
+    };
     for run in &mut runs {
         tell_apart(&mut run.readings);
         run.more.retain(|_, value| value.as_array().is_none_or(|values| values.len() <= MAX_VALUES));

@@ -32,6 +32,12 @@ pub trait ResultFormat: Sync {
     /// The runs in a file: one in nearly all formats. Values are unchanged: [`super::check::read`] checks them. A case
     /// that did not run properly is [`End::Failed`](crate::adapters::End::Failed), never a number.
     fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError>;
+
+    /// The same if the rows of one case are its samples. A format of rows may join them as it reads them, because a million
+    /// samples need less memory than a million rows; the caller joins those of the others.
+    fn read_samples(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
+        self.read(file)
+    }
 }
 
 /// Facts for the documentation.

@@ -42,7 +42,8 @@ fn joined(run: RunReading) -> RunReading {
     RunReading { readings, ..run }
 }
 
-fn join(first: &mut Reading, again: Reading) {
+/// Adds another row to a case.
+pub(in crate::adapters::formats) fn join(first: &mut Reading, again: Reading) {
     // A skip does not hide a failure.
     if first.end == End::Measured || matches!(again.end, End::Failed { .. }) {
         first.end = again.end;

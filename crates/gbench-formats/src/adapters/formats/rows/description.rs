@@ -69,6 +69,8 @@ pub struct Described {
     pub grouping: Option<char>,
     /// Fields that are parts of others: the named groups of an expression.
     pub derived: Vec<Derived>,
+    /// Any other text in place of a number is the reason of a failure.
+    pub texts_fail: bool,
     /// Other spellings of units: `GBPS` for `GB/s`.
     pub units: BTreeMap<String, String>,
     pub metrics: Vec<DescribedMetric>,
@@ -107,6 +109,9 @@ pub enum RowLayout {
 
 /// Rows in the lines of a text. The named groups of each expression are fields; `(?<key>...)` with `(?<value>...)` is a field
 /// with the name that `key` matches. Each line counts for the first list with an expression that matches it, in the order below.
+///
+/// A line with a group `cells` is one of a square matrix, below a heading with a group `columns`. Each of its cells is a row, with the
+/// fields `cell` and `column`. A line with a group `values` has a field for each of the `names` of the heading, with commas between.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TextLayout {
@@ -117,7 +122,7 @@ pub struct TextLayout {
     /// Lines with more fields of the row that has begun, each of which its first line determines. Without `begin`, all of them
     /// in the file are one row.
     pub part: Vec<Pattern>,
-    /// Lines whose fields belong to all rows after them, such as a heading.
+    /// Lines whose fields belong to all rows after them, such as a heading. A group that takes no part in the match ends its field.
     pub context: Vec<Pattern>,
     /// Lines that say that all rows of the file have failed, such as a validation.
     pub failed: Vec<Pattern>,
@@ -148,13 +153,17 @@ pub struct DescribedMetric {
     /// `{field}` in it is the text of a field.
     pub name: String,
     pub field: String,
-    /// Every field that this expression matches is a metric. Its group `name` replaces `{name}` in `name`, or all of it if that
-    /// is empty, and its group `unit` replaces `unit`. `field` is empty then. Fields in objects are matched as `object.field`.
+    /// Every field that this expression matches is a metric. Its groups replace `{group}` in `name`, which is `{name}` if it is
+    /// empty, and its group `unit` replaces `unit`. `field` is empty then. Fields in objects are matched as `object.field`.
     pub fields: Option<Pattern>,
     pub unit: String,
+    /// Splits a name that a field has: what its group `name` matches is the name, and its group `unit` the unit.
+    pub split: Option<Pattern>,
     /// The field with the unit.
     pub unit_field: Option<String>,
     pub better: Option<Better>,
+    /// A field with a list of objects, each of which is a metric: the other fields are those of an object of it, or of the row.
+    pub list: Option<String>,
     /// Only in rows in which a field has one of these values.
     pub when: BTreeMap<String, Vec<String>>,
     /// Not in rows in which a field has one of these values.
@@ -165,6 +174,8 @@ pub struct DescribedMetric {
     pub summary: Option<DescribedSummary>,
     /// It follows from another metric, or describes the run: not judged.
     pub shown: bool,
+    /// It summarises the samples of other rows of the case, and counts only where these are not in the file.
+    pub of_samples: bool,
     /// Zero means that it was not measured.
     pub zero_is_absent: bool,
     /// It is a time such as `1:02:03` or `0:05.25`; the unit is that of its last part.
@@ -182,12 +193,8 @@ pub struct DescribedSummary {
 impl DescribedMetric {
     fn named_fields(&self) -> impl Iterator<Item = &String> {
         let beside = self.summary.iter().flat_map(|it| [&it.deviation, &it.count]).flatten();
-        let all = std::iter::once(&self.field)
-            .chain(&self.unit_field)
-            .chain(beside)
-            .chain(self.when.keys())
-            .chain(self.unless.keys());
-        all.filter(|name| !name.is_empty())
+        let all = std::iter::once(&self.field).chain(&self.unit_field).chain(beside).chain(&self.list);
+        all.chain(self.when.keys()).chain(self.unless.keys()).filter(|name| !name.is_empty())
     }
 }
 

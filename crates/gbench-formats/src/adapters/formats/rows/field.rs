@@ -126,6 +126,17 @@ impl<'a> Cell<'a> {
         }
     }
 
+    /// This number less another one, exactly if both are whole: nanoseconds since 1970 have more digits than a float.
+    pub(super) fn minus(&self, less: &Self) -> Option<f64> {
+        let whole = |cell: &Self| match cell {
+            Self::Json(value) => value.as_i64(),
+            Self::Text(text) => text.parse::<i64>().ok(),
+            Self::Number(_) => None,
+        };
+        let exact = whole(self).zip(whole(less)).and_then(|(from, less)| from.checked_sub(less));
+        exact.map(|value| value as f64).or_else(|| Some(self.number()? - less.number()?))
+    }
+
     /// True for a list in which a measurement is missing.
     pub(super) fn has_gap(&self) -> bool {
         matches!(self, Self::Json(Value::Array(list)) if list.is_empty() || list.iter().any(Value::is_null))
@@ -151,7 +162,7 @@ pub(super) fn of_object<'a>(object: &'a Value, field: &Field) -> Option<Cell<'a>
             }
             let (from, less) =
                 minus.as_deref().map(|(from, less)| (of_object(object, from), of_object(object, less)))?;
-            Some(Cell::Number(from?.number()? - less?.number()?))
+            Some(Cell::Number(from?.minus(&less?)?))
         }
         Place::Path(path) => present(path.query(object).exactly_one().ok()?),
         Place::Document(_) | Place::Around(..) | Place::Own(_) => None,

@@ -9,14 +9,15 @@ use serde_json_path::JsonPath;
 
 use super::description::{Derived, Described, DescribedMetric, RowLayout, template_fields};
 use super::field::{Cell, Field, field_name};
-use super::source::{self, DerivedRow, Row};
+use super::source::{self, DerivedRow, Item, Row};
 use crate::adapters::formats::interface::format::{
     DeclaredFormat, FormatAbout, ResultFile, ResultFormat, RunReading,
 };
+use crate::adapters::formats::interface::repeats::join;
 use crate::adapters::formats::readers::table::number;
 use crate::adapters::formats::readers::time::{utc, utc_millis};
 use crate::adapters::formats::readers::values::unknown;
-use crate::adapters::interface::adapter::{MetricReading, Reading, Reads};
+use crate::adapters::interface::adapter::{End, MetricReading, Reading, Reads};
 use crate::adapters::interface::case::{ended, fail, failed, metric_name, named, skipped, summary};
 use crate::adapters::interface::output::ReadError;
 use gbench_model::{ParamValue, Params, direction_of_unit};
@@ -43,10 +44,21 @@ impl ResultFormat for Described {
             [] => plan.add(row, &mut runs),
             derived => plan.add(&DerivedRow { row, fields: plan.derived(row, derived) }, &mut runs),
         })?;
+        for reading in runs.runs.iter_mut().flat_map(|run| &mut run.readings) {
+            if reading.end != End::Measured {
+                reading.metrics.clear();
+            } else if reading.metrics.is_empty() && !self.absent_words.is_empty() {
+                reading.end = skipped("nothing was measured");
+            }
+        }
         if runs.runs.is_empty() && !self.conditions.is_empty() {
             return Err(file.wrong("no row fulfils the conditions"));
         }
         Ok(runs.runs)
+    }
+
+    fn read_samples(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
+        Self { samples: true, ..self.clone() }.read(file)
     }
 }
 
@@ -121,17 +133,24 @@ impl<'d> Plan<'d> {
                 let value = self.cell(row, name).and_then(|cell| cell.param());
                 return value.map(|value| (field_name(name), value)).into_iter().collect::<Vec<_>>();
             };
-            let names = row.names().into_iter().filter(|own| own.starts_with(prefix));
-            names.filter_map(|own| self.unnamed(row, &own, prefix)).collect()
+            let object = prefix.strip_suffix('.').and_then(|object| row.cell(&Field::parse(object).ok()?));
+            let names: Vec<String> = match &object {
+                Some(Cell::Json(Value::Object(entries))) => entries.keys().cloned().collect(),
+                _ => {
+                    row.names().iter().filter_map(|own| own.strip_prefix(prefix)).map(str::to_owned).collect()
+                }
+            };
+            names.into_iter().filter_map(|name| self.unnamed(row, prefix, name)).collect()
         })
     }
 
-    /// The value of a field that nothing names, and its name without the prefix.
-    fn unnamed(&self, row: &dyn Row, name: &str, prefix: &str) -> Option<(String, ParamValue)> {
-        let is_named = self.fields.values().any(|field| field.text == name);
-        let value = row.cell(&Field::parse(name).ok()?)?.param()?;
+    /// A field that nothing names, by its name after a prefix, and its value.
+    fn unnamed(&self, row: &dyn Row, prefix: &str, name: String) -> Option<(String, ParamValue)> {
+        let whole = format!("{prefix}{name}");
+        let is_named = self.fields.values().any(|field| field.text == whole);
+        let value = row.cell(&Field::parse(&whole).ok()?)?.param()?;
         let is_empty = matches!(&value, ParamValue::Text(text) if text.is_empty());
-        (!is_named && !is_empty).then(|| (name[prefix.len()..].to_owned(), value))
+        (!is_named && !is_empty).then_some((name, value))
     }
 
     /// The same as facts: a version such as `5.10` is not the number 5.1.
@@ -182,7 +201,13 @@ impl<'d> Plan<'d> {
         let others =
             unknown(others.map(|(name, value)| (name.as_str(), value)), |name| described.knows(name));
         run.also_of_row(others);
-        runs.add(ended(reading), described);
+        let of_samples: Vec<&str> = described
+            .metrics
+            .iter()
+            .filter(|metric| metric.of_samples && self.is_for(row, metric))
+            .map(|metric| metric.name.as_str())
+            .collect();
+        runs.add(ended(reading), described, &of_samples);
         Ok(())
     }
 
@@ -212,33 +237,28 @@ impl<'d> Plan<'d> {
             return Ok(reading.with_end(failed(message)));
         }
         for metric in &described.metrics {
-            let is_in = |(name, values): (&String, &Vec<String>)| self.is_one_of(row, name, values);
-            if !metric.when.iter().all(is_in) || metric.unless.iter().any(is_in) {
-                continue;
-            }
             // Several descriptions of a metric are alternatives: the first one that the row has.
-            match &metric.fields {
-                None => self.metric(row, metric, &metric.field, &mut reading)?,
-                Some(fields) => {
-                    for name in row.names() {
-                        let Some(found) = fields.0.captures(&name) else { continue };
-                        let group = |group| found.name(group).map(|found| found.as_str().to_owned());
-                        let own = DescribedMetric {
-                            name: metric_name(&match group("name") {
-                                Some(name) if metric.name.is_empty() => name,
-                                Some(name) => metric.name.replace("{name}", &name),
-                                None => metric.name.clone(),
-                            }),
-                            unit: group("unit").unwrap_or_else(|| metric.unit.clone()),
-                            fields: None,
-                            ..metric.clone()
-                        };
-                        self.metric(row, &own, &name, &mut reading)?;
+            let Some(list) = &metric.list else {
+                self.metrics(row, metric, &mut reading)?;
+                continue;
+            };
+            match self.cell(row, list) {
+                Some(Cell::Json(Value::Array(objects))) => {
+                    for object in objects {
+                        self.metrics(&Item { row, object }, metric, &mut reading)?;
                     }
                 }
+                Some(_) => return Err(row.wrong(format!("`{list}` is not a list"))),
+                None if metric.optional => {}
+                None => return Err(row.wrong(format!("the row has no `{list}`"))),
             }
         }
         Ok(reading)
+    }
+
+    fn is_for(&self, row: &dyn Row, metric: &DescribedMetric) -> bool {
+        let is_so = |(name, values): (&String, &Vec<String>)| self.is_one_of(row, name, values);
+        metric.when.iter().all(is_so) && !metric.unless.iter().any(is_so)
     }
 
     /// Why a row has no measurement, according to its own fields. Errors: the field that says so is missing.
@@ -286,6 +306,36 @@ impl<'d> Plan<'d> {
         Ok(any_of_several(positive).or_else(|| not(zero, |value| value == 0.0, "zero")).or_else(differs))
     }
 
+    /// A metric, or those whose names an expression matches.
+    fn metrics(
+        &self,
+        row: &dyn Row,
+        metric: &DescribedMetric,
+        reading: &mut Reading,
+    ) -> Result<(), ReadError> {
+        if !self.is_for(row, metric) {
+            return Ok(());
+        }
+        let Some(fields) = &metric.fields else { return self.metric(row, metric, &metric.field, reading) };
+        for name in row.names() {
+            let Some(found) = fields.0.captures(&name) else { continue };
+            let group = |group| found.name(group).map(|found| found.as_str().to_owned());
+            let template = if metric.name.is_empty() { "{name}" } else { &metric.name };
+            let groups = fields.0.capture_names().flatten();
+            let named = groups.fold(template.to_owned(), |text, name| {
+                text.replace(&format!("{{{name}}}"), &group(name).unwrap_or_default())
+            });
+            let own = DescribedMetric {
+                name: metric_name(&named),
+                unit: group("unit").unwrap_or_else(|| metric.unit.clone()),
+                fields: None,
+                ..metric.clone()
+            };
+            self.metric(row, &own, &name, reading)?;
+        }
+        Ok(())
+    }
+
     fn metric(
         &self,
         row: &dyn Row,
@@ -326,15 +376,26 @@ impl<'d> Plan<'d> {
         let values = plain
             .as_deref()
             .map_or_else(|| found.numbers(), |text| Cell::of_text(text)?.numbers())
-            .or_else(|| clock(&found.text()).filter(|_| metric.clock).map(|value| vec![value]))
-            .ok_or_else(|| row.wrong(format!("`{field}` is `{}`, which is not a number", found.text())))?;
+            .or_else(|| clock(&found.text()).filter(|_| metric.clock).map(|value| vec![value]));
+        let Some(values) = values else {
+            if self.described.texts_fail {
+                fail(reading, found.text());
+                return Ok(());
+            }
+            return Err(row.wrong(format!("`{field}` is `{}`, which is not a number", found.text())));
+        };
         if metric.zero_is_absent && values.iter().all(|value| *value == 0.0) {
             return Ok(());
         }
         let unit = metric.unit_field.as_ref().and_then(|name| self.text(row, name));
-        let unit = unit.unwrap_or_else(|| metric.unit.clone());
+        let mut unit = unit.unwrap_or_else(|| metric.unit.clone());
+        let mut name = self.filled(row, &metric.name)?;
+        if let Some(found) = metric.split.as_ref().and_then(|split| split.0.captures(&name)) {
+            let group = |group| found.name(group).map(|found| found.as_str().to_owned());
+            unit = group("unit").unwrap_or(unit);
+            name = group("name").unwrap_or_else(|| name.clone());
+        }
         let unit = self.described.units.get(&unit).unwrap_or(&unit);
-        let name = self.filled(row, &metric.name)?;
         let name = if name == metric.name { name } else { metric_name(&name) };
         if reading.metrics.iter().any(|other| other.name == name) {
             return Ok(());
@@ -344,12 +405,14 @@ impl<'d> Plan<'d> {
             (Some(beside), [value]) => {
                 let number = |name: &Option<String>| self.cell(row, name.as_ref()?)?.number();
                 let count = number(&beside.count).map(|count| count as u64);
-                read.summary = Some(summary(*value, number(&beside.deviation), count));
+                // One measurement has none, whatever the tool writes.
+                let deviation = number(&beside.deviation).filter(|_| count != Some(1));
+                read.summary = Some(summary(*value, deviation, count));
             }
             _ => read.values.extend(values),
         }
         // The description cannot know the direction of a unit that the file names.
-        let is_of_file = metric.unit_field.is_some() || metric.fields.is_some();
+        let is_of_file = metric.unit_field.is_some() || metric.fields.is_some() || metric.split.is_some();
         let is_unknown = is_of_file && metric.better.is_none() && direction_of_unit(unit).is_none();
         read.judged &= !metric.shown && !is_unknown;
         Ok(())
@@ -390,8 +453,8 @@ impl Runs {
         run
     }
 
-    /// Adds a case to the run of the last row.
-    fn add(&mut self, reading: Reading, described: &Described) {
+    /// Adds a case to the run of the last row. `of_samples`: metrics that the row has only if the case has no samples.
+    fn add(&mut self, mut reading: Reading, described: &Described, of_samples: &[&str]) {
         let readings = &mut self.runs[self.last].readings;
         if !(described.joins || described.samples) {
             readings.push(reading);
@@ -404,6 +467,10 @@ impl Runs {
             }
             Entry::Occupied(place) => {
                 let known = &mut readings[*place.get()];
+                reading.metrics.retain(|metric| {
+                    let is_known = known.metrics.iter().any(|other| other.name == metric.name);
+                    !(is_known && of_samples.contains(&metric.name.as_str()))
+                });
                 let is_new =
                     |metric: &MetricReading| known.metrics.iter().all(|other| other.name != metric.name);
                 let fits = described.samples || reading.metrics.iter().all(is_new);
@@ -417,18 +484,10 @@ impl Runs {
     }
 }
 
-/// Adds the metrics of another row to a case.
-fn joined(known: &mut Reading, again: Reading) {
-    if let crate::adapters::interface::adapter::End::Failed { message } = again.end {
-        fail(known, message);
-    }
-    known.metadata.extend(again.metadata);
-    for metric in again.metrics {
-        match known.metrics.iter_mut().find(|other| other.name == metric.name) {
-            Some(same) => same.values.extend(metric.values),
-            None => known.metrics.push(metric),
-        }
-    }
+/// Adds the metrics of another row to a case. Summaries of several rows are values.
+fn joined(known: &mut Reading, mut again: Reading) {
+    known.metadata.append(&mut again.metadata);
+    join(known, again);
 }
 
 /// `1:02:03.5` as 3723.5.

@@ -140,6 +140,9 @@ impl Layout {
             return false;
         }
         if file.begins(b'{') || file.begins(b'[') {
+            if matches!(self.rows.layout, RowLayout::Csv | RowLayout::Text(_)) {
+                return false;
+            }
             let first: Vec<&str> =
                 keys.iter().map(|key| key.split(['.', '[']).next().unwrap_or(key)).collect();
             let outline = Outline::of(file, &first, &[]);
@@ -167,13 +170,27 @@ impl ResultFormat for RowFormat {
         self.layouts.iter().any(|layout| layout.recognises(file))
     }
 
-    /// Reads the layout that recognises the file; else the first that can read it. Errors: those of the first layout.
     fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
+        self.read_by(file, |layout| layout.rows.read(file))
+    }
+
+    fn read_samples(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
+        self.read_by(file, |layout| layout.rows.read_samples(file))
+    }
+}
+
+impl RowFormat {
+    /// Reads the layout that recognises the file; else the first that can read it. Errors: those of the first layout.
+    fn read_by(
+        &self,
+        file: &ResultFile,
+        read: impl Fn(&Layout) -> Result<Vec<RunReading>, ReadError>,
+    ) -> Result<Vec<RunReading>, ReadError> {
         if let Some(layout) = self.layouts.iter().find(|layout| layout.recognises(file)) {
-            return layout.rows.read(file);
+            return read(layout);
         }
-        let mut read = self.layouts.iter().map(|layout| layout.rows.read(file));
-        let first = read.next().unwrap_or_else(|| Err(file.wrong("it is not of this format")));
-        first.or_else(|error| read.find_map(Result::ok).ok_or(error))
+        let mut results = self.layouts.iter().map(read);
+        let first = results.next().unwrap_or_else(|| Err(file.wrong("it is not of this format")));
+        first.or_else(|error| results.find_map(Result::ok).ok_or(error))
     }
 }

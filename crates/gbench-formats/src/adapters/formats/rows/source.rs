@@ -14,7 +14,7 @@ use serde_json_path::{JsonPath, LocatedNode, PathElement};
 use super::description::{Pattern, TextLayout};
 use super::field::{Cell, Field, Place, names_of, of_object};
 use crate::adapters::formats::interface::format::ResultFile;
-use crate::adapters::formats::readers::table::{CsvRow, CsvTable, lines, number};
+use crate::adapters::formats::readers::table::{CsvRow, CsvTable, lines};
 use crate::adapters::interface::output::ReadError;
 use crate::adapters::readers::loose_json::standard_json;
 
@@ -75,6 +75,30 @@ impl Row for JsonRow<'_> {
 
     fn object(&self) -> Option<&Map<String, Value>> {
         self.node.row.as_object()
+    }
+}
+
+/// An object in a list of a row.
+pub(super) struct Item<'a> {
+    pub row: &'a dyn Row,
+    pub object: &'a Value,
+}
+
+impl Row for Item<'_> {
+    fn cell(&self, field: &Field) -> Option<Cell<'_>> {
+        of_object(self.object, field).or_else(|| self.row.cell(field))
+    }
+
+    fn blank(&self, field: &Field) -> Option<String> {
+        self.object.get(&field.text)?.is_null().then(|| format!("`{}` is null", field.text))
+    }
+
+    fn names(&self) -> Vec<String> {
+        names_of(self.object)
+    }
+
+    fn wrong(&self, what: String) -> ReadError {
+        self.row.wrong(what)
     }
 }
 
@@ -262,8 +286,7 @@ impl Row for TableRow<'_> {
             return Cell::of_text(self.row.cell(column));
         }
         let Place::Named { minus: Some(pair), .. } = &field.place else { return None };
-        let of = |field| self.cell(field)?.number();
-        Some(Cell::Number(of(&pair.0)? - of(&pair.1)?))
+        Some(Cell::Number(self.cell(&pair.0)?.minus(&self.cell(&pair.1)?)?))
     }
 
     fn blank(&self, field: &Field) -> Option<String> {
@@ -355,8 +378,7 @@ impl Row for TextRow<'_> {
             return Cell::of_text(text.trim());
         }
         let Place::Named { minus: Some(pair), .. } = &field.place else { return None };
-        let of = |field: &Field| self.fields.get(&field.text).and_then(|text| number(text));
-        Some(Cell::Number(of(&pair.0)? - of(&pair.1)?))
+        Some(Cell::Number(self.cell(&pair.0)?.minus(&self.cell(&pair.1)?)?))
     }
 
     fn failed(&self) -> Option<&str> {
@@ -389,6 +411,7 @@ pub(super) fn text<'a>(
     let mut context: HashMap<String, &str> = HashMap::new();
     // Without a line that begins one, the whole file is a row.
     let mut open: Option<TextRow> = None;
+    let mut matrix = Matrix::default();
     let mut is_complete = layout.last.is_none();
     let failed =
         lines(text).find(|(_, line, _)| layout.failed.iter().any(|pattern| pattern.0.is_match(line)));
@@ -400,18 +423,25 @@ pub(super) fn text<'a>(
             return Err(file.line(line, CUT));
         }
         is_complete |= is_sure && layout.last.as_ref().is_some_and(|last| last.0.is_match(text));
-        if let Some(found) = groups(&layout.row, text) {
-            let mut fields = context.clone();
-            fields.extend(found);
-            sink(&TextRow { file, line, fields, failed })?;
-        } else if let Some(found) = groups(&layout.begin, text) {
+        if let Some(found) = groups(&layout.row, text, false) {
+            let cells = found.get("cells").copied();
+            let fields = row_fields(file, line, &context, found)?;
+            let Some(cells) = cells else {
+                sink(&TextRow { file, line, fields, failed })?;
+                continue;
+            };
+            for (column, cell) in matrix.row(file, line, cells)? {
+                let own = [("column".to_owned(), column), ("cell".to_owned(), cell)];
+                let fields = fields.clone().into_iter().chain(own).collect();
+                sink(&TextRow { file, line, fields, failed })?;
+            }
+        } else if let Some(found) = groups(&layout.begin, text, false) {
             if let Some(row) = open.take() {
                 sink(&row)?;
             }
-            let mut fields = context.clone();
-            fields.extend(found);
+            let fields = row_fields(file, line, &context, found)?;
             open = Some(TextRow { file, line, fields, failed });
-        } else if let Some(fields) = groups(&layout.part, text) {
+        } else if let Some(fields) = groups(&layout.part, text, false) {
             match &mut open {
                 Some(row) => {
                     fields.into_iter().for_each(|(name, text)| _ = row.fields.entry(name).or_insert(text))
@@ -419,10 +449,15 @@ pub(super) fn text<'a>(
                 None if layout.begin.is_empty() => open = Some(TextRow { file, line, fields, failed }),
                 None => {}
             }
-        } else if let Some(fields) = groups(&layout.context, text) {
+        } else if let Some(fields) = groups(&layout.context, text, true) {
+            if let Some(columns) = fields.get("columns") {
+                matrix.ended(file)?;
+                matrix = Matrix { line, columns: columns.split_whitespace().collect(), rows: 0 };
+            }
             context.extend(fields);
         }
     }
+    matrix.ended(file)?;
     if !is_complete {
         return Err(file.wrong("it is incomplete: the last line of a complete file is missing"));
     }
@@ -447,15 +482,79 @@ impl TextLayout {
     }
 }
 
-/// The named groups of all expressions that match a line; `None` if none does.
-fn groups<'a>(patterns: &[Pattern], line: &'a str) -> Option<HashMap<String, &'a str>> {
+/// The fields of a row, with those of its heading. Errors: it has more values than the heading has names, or fewer.
+fn row_fields<'a>(
+    file: &ResultFile,
+    line: usize,
+    context: &HashMap<String, &'a str>,
+    found: HashMap<String, &'a str>,
+) -> Result<HashMap<String, &'a str>, ReadError> {
+    let mut fields = context.clone();
+    if let (Some(names), Some(values)) = (context.get("names"), found.get("values")) {
+        let names: Vec<&str> = names.split(',').map(str::trim).collect();
+        let values: Vec<&str> = values.split(',').map(str::trim).collect();
+        if names.len() != values.len() {
+            let (found, wanted) = (values.len(), names.len());
+            return Err(file.line(line, format!("it has {found} values, and the heading names {wanted}")));
+        }
+        fields.extend(names.into_iter().map(str::to_owned).zip(values));
+    }
+    fields.extend(found);
+    Ok(fields)
+}
+
+/// A table of as many rows as columns.
+#[derive(Default)]
+struct Matrix<'a> {
+    /// Of its heading.
+    line: usize,
+    columns: Vec<&'a str>,
+    rows: usize,
+}
+
+impl<'a> Matrix<'a> {
+    /// The cells of its next row, with their columns. Errors: there are fewer, or more.
+    fn row(
+        &mut self,
+        file: &ResultFile,
+        line: usize,
+        cells: &'a str,
+    ) -> Result<Vec<(&'a str, &'a str)>, ReadError> {
+        let cells: Vec<&str> = cells.split_whitespace().collect();
+        let (found, wanted) = (cells.len(), self.columns.len());
+        if found != wanted {
+            return Err(
+                file.line(line, format!("it has {found} cells, and the heading names {wanted} columns"))
+            );
+        }
+        self.rows += 1;
+        Ok(self.columns.iter().copied().zip(cells).collect())
+    }
+
+    /// Errors: rows are missing.
+    fn ended(&self, file: &ResultFile) -> Result<(), ReadError> {
+        let (rows, columns) = (self.rows, self.columns.len());
+        if rows == columns {
+            return Ok(());
+        }
+        Err(file.line(self.line, format!("the table below has {rows} of {columns} rows: it is incomplete")))
+    }
+}
+
+/// The named groups of all expressions that match a line; `None` if none does. `whole`: also those that take no part, as empty.
+fn groups<'a>(patterns: &[Pattern], line: &'a str, whole: bool) -> Option<HashMap<String, &'a str>> {
     let mut fields: HashMap<String, &str> = HashMap::new();
     let mut is_match = false;
     for pattern in patterns {
         let Some(found) = pattern.0.captures(line) else { continue };
         is_match = true;
-        let named = pattern.0.capture_names().flatten();
-        fields.extend(named.filter_map(|name| Some((name.to_owned(), found.name(name)?.as_str()))));
+        for name in pattern.0.capture_names().flatten() {
+            match found.name(name) {
+                Some(found) => _ = fields.insert(name.to_owned(), found.as_str()),
+                None if whole => _ = fields.entry(name.to_owned()).or_default(),
+                None => {}
+            }
+        }
     }
     if let (Some(key), Some(value)) = (fields.get("key").copied(), fields.get("value").copied()) {
         fields.insert(key.trim().to_owned(), value);
