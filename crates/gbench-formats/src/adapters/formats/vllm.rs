@@ -103,7 +103,7 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
         run.settings_of_row(settings.map(|(key, value)| (key.to_owned(), value.clone())));
         run.also_of_row(unknown(fields(), is_known));
         let passed_over = fields().filter(|(key, value)| {
-            found.get("request_throughput").is_some()
+            found.get(sweep::STARTUP[0]).is_none()
                 && has_number(value)
                 && value.as_f64() != Some(0.0)
                 && !is_known(key)
