@@ -88,6 +88,7 @@ mod history_github;
 mod identity;
 mod images;
 mod ingest;
+mod ingest_details;
 mod ingest_rows;
 mod init;
 mod jobs;

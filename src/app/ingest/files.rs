@@ -192,7 +192,10 @@ pub(crate) fn is_own(path: &Path, options: &IngestOptions) -> Result<bool> {
 /// True if a format is certain for a file. Other files are left to the reader of records, whose errors explain what is wrong.
 fn is_known(path: &Path) -> Result<bool> {
     let file = LoadedFile::read(path)?;
-    Ok(!formats::recognised(&file.result()).is_empty())
+    let is_known = |file: &ResultFile| !formats::recognised(file).is_empty();
+    let alone = || formats::documents_alone(file.result().bytes);
+    Ok(is_known(&file.result())
+        || alone().is_some_and(|(bytes, _)| is_known(&ResultFile { bytes: &bytes, ..file.result() })))
 }
 
 fn has_files(folder: &Path) -> bool {
@@ -387,6 +390,29 @@ fn runs_of(paths: &[PathBuf], options: &IngestOptions) -> Result<(String, Vec<Fi
 /// The runs of one file. Errors: its format is not certain; it is broken.
 fn read(file: &LoadedFile, path: &Path, options: &IngestOptions) -> Result<(&'static str, Vec<RunReading>)> {
     let result = file.result();
+    read_text(result, path, options).or_else(|fault| {
+        // The JSON within a log, unless the log itself is of a format.
+        let Some((bytes, unread)) = formats::documents_alone(result.bytes) else { return Err(fault) };
+        let alone = ResultFile { bytes: &bytes, ..result };
+        let names =
+            |file: &ResultFile| formats::recognised(file).iter().map(|format| format.name()).collect();
+        let [of_log, of_json]: [Vec<&str>; 2] = [names(&result), names(&alone)];
+        match read_text(alone, path, options) {
+            Ok((format, mut runs)) if of_log.is_empty() || of_log.contains(&format) => {
+                runs.iter_mut().take(1).for_each(|run| run.unread.extend(unread.clone()));
+                Ok((format, runs))
+            }
+            Err(inner) if of_log.is_empty() && !of_json.is_empty() => Err(inner),
+            _ => Err(fault),
+        }
+    })
+}
+
+fn read_text(
+    result: ResultFile,
+    path: &Path,
+    options: &IngestOptions,
+) -> Result<(&'static str, Vec<RunReading>)> {
     let read = |format: &dyn ResultFormat, next: &str| {
         formats::read_repeated(format, &result, options.repeats).map_err(|error| {
             let only_repeats = options.repeats == Repeats::Refuse

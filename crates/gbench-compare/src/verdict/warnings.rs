@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use gbench_model::{CaseRecord, RecordState, Side};
+use gbench_model::{CaseRecord, Ingested, RecordState, Side};
 
 use super::policy::SideInput;
 use super::policy::has_bad_threshold;
@@ -81,8 +81,14 @@ pub(crate) fn of_side(side: Side, input: &SideInput) -> Vec<Warning> {
         RecordState::Interrupted => warnings.push(Warning::Interrupted { side }),
         RecordState::Recovered => warnings.push(Warning::Recovered { side }),
     }
-    let own = input.record.warnings.iter();
-    warnings.extend(own.map(|text| Warning::OfRecord { side, text: text.clone() }));
+    let unread = input.record.ingested.as_deref().map(Ingested::unread).unwrap_or_default();
+    let unread = unread.into_values().map(|sentences| {
+        let more = sentences.len().saturating_sub(MAX_NAMED);
+        let shown = counted(&sentences, MAX_NAMED).1.join("; ");
+        if more > 0 { format!("{shown}; and {more} files more") } else { shown }
+    });
+    let own = input.record.warnings.iter().cloned().chain(unread);
+    warnings.extend(own.map(|text| Warning::OfRecord { side, text }));
     // The same words of several cases are one warning.
     let mut of_cases: Vec<(String, Vec<String>)> = Vec::new();
     let mut known: HashMap<String, usize> = HashMap::new();

@@ -9,7 +9,7 @@
 //! in parallel for an unpredictable time, and under Valgrind, which does not support Go, their spinning is many times the
 //! benchmark's work.
 
-mod benchfmt;
+pub(crate) mod benchfmt;
 mod detection;
 #[cfg(test)]
 mod tests;

@@ -7,8 +7,8 @@
 //! pattern. Where the command has flags of the library, which would override variables, ours are arguments behind them.
 
 mod detection;
-mod names;
-mod report;
+pub(crate) mod names;
+pub(crate) mod report;
 #[cfg(test)]
 mod tests;
 
@@ -92,7 +92,7 @@ impl Adapter for GoogleBenchmark {
     }
 
     fn read(&self, output: &HarnessOutput) -> Result<Vec<Reading>, ReadError> {
-        report::read(output)
+        report::read(output).map(|(readings, _)| readings)
     }
 
     /// The log of the second level contains each run on standard error, including the search for the number of

@@ -271,6 +271,25 @@ const METRICS: [(&str, &str, &str, Option<&str>, bool); 10] = [
     ("branch_misses", "branch_misses", "", None, false),
 ];
 
+/// Fields of a result, or of one of its runs, that are figures or repeat them.
+pub(crate) fn is_known(field: &str) -> bool {
+    const OTHERS: [&str; 12] = [
+        "exit_code",
+        "exit_codes",
+        "max",
+        "mean",
+        "measurements",
+        "median",
+        "memory_usage_byte",
+        "min",
+        "stddev",
+        "system",
+        "times",
+        "user",
+    ];
+    OTHERS.contains(&field) || METRICS.iter().any(|(key, ..)| *key == field)
+}
+
 fn second(report: Second) -> Result<Vec<Reading>, ReadError> {
     let version = report.metadata.and_then(|metadata| metadata.hyperfine_version);
     let mut readings = Vec::new();

@@ -144,8 +144,37 @@ impl Adapter for Jmh {
         let readings = report.iter().enumerate().map(|(index, entry)| {
             entry.read().map_err(|(key, what)| ReadError::path(FILE, format!("[{index}].{key}"), what))
         });
-        readings.collect()
+        let mut modes: Vec<Reading> = Vec::new();
+        for reading in readings {
+            let reading = reading?;
+            let same = |known: &&mut Reading| known.case == reading.case && is_other_mode(known, &reading);
+            match modes.iter_mut().find(same) {
+                Some(known) => add_mode(known, reading),
+                None => modes.push(reading),
+            }
+        }
+        Ok(modes)
     }
+}
+
+/// True if a second entry of a benchmark is of another mode, and not the same again.
+fn is_other_mode(known: &Reading, other: &Reading) -> bool {
+    let main = |reading: &Reading| reading.metrics.first().map(|metric| metric.name.clone());
+    main(other).is_some_and(|name| known.metrics.iter().all(|metric| metric.name != name))
+}
+
+/// The score of another mode is another metric. Profilers measure each mode.
+fn add_mode(known: &mut Reading, other: Reading) {
+    let mode = other.metadata.get("mode").and_then(Value::as_str).unwrap_or_default().to_owned();
+    for mut metric in other.metrics {
+        if known.metrics.iter().any(|known| known.name == metric.name) {
+            metric.name = format!("{mode}/{}", metric.name);
+        }
+        known.metrics.push(metric);
+    }
+    let modes = [known.metadata.get("mode").and_then(Value::as_str), Some(&mode)];
+    let modes: Vec<&str> = modes.into_iter().flatten().collect();
+    known.note("mode", Some(modes.join(", ")));
 }
 
 #[derive(Deserialize)]

@@ -280,7 +280,7 @@ fn runs_text(runs: Result<Vec<RunReading>, ReadError>) -> String {
     let mut text = String::new();
     match runs {
         Ok(runs) => {
-            for RunReading { started, commit, facts, more, settings, readings } in runs {
+            for RunReading { started, commit, facts, more, settings, readings, unread } in runs {
                 writeln!(text, "run started {started:?}, commit {commit:?}").unwrap();
                 for (name, value) in facts.into_iter().chain(more) {
                     writeln!(text, "fact {name}: {value}").unwrap();
@@ -289,6 +289,7 @@ fn runs_text(runs: Result<Vec<RunReading>, ReadError>) -> String {
                     writeln!(text, "setting {name}: {value}").unwrap();
                 }
                 text.extend(readings.iter().map(reading_text));
+                text.extend(unread.0.iter().map(|parts| format!("unread: {}\n", parts.sentence())));
             }
         }
         Err(error) => text += &error_text(&error),

@@ -13,6 +13,7 @@ use serde::de::IgnoredAny;
 
 use super::formats::readers::values::scalar;
 use super::interface::prelude::*;
+use super::readers::loose_json::readable;
 use super::source::javascript::{imports, name, package};
 
 pub(crate) struct Mitata;
@@ -87,7 +88,7 @@ impl Adapter for Mitata {
             if !line.starts_with(b"{") {
                 continue;
             }
-            let report: Report = serde_json::from_slice(line).map_err(|error| {
+            let report: Report = serde_json::from_slice(&readable(line)).map_err(|error| {
                 let place = Place::Column { file: None, line: index + 1, column: error.column() };
                 let text = error.to_string();
                 ReadError::new(place, text.rsplit_once(" at line ").map_or(text.as_str(), |(what, _)| what))

@@ -15,8 +15,8 @@ use gbench_formats::adapters::{CaseName, End, LoadFields, MetricReading, Reading
 use gbench_model::{
     Better, CaseId, CaseRecord, FailureKind, Fault, Ingested, IngestedFile, Kind, Manifest, Metric,
     MetricDeclaration, Outcome, OutcomeCode, ParamValue, Params, ProcessRecord, ProcessSamples, RecordState,
-    Result, RunId, RunRecord, RunSource, SCHEMA_RECORD, Stated, Thermal, Timing, ToolInfo, direction_of_unit,
-    is_counted, names_card,
+    Result, RunId, RunRecord, RunSource, SCHEMA_RECORD, Stated, Thermal, Timing, ToolInfo, Unread,
+    direction_of_unit, is_counted, names_card,
 };
 
 const UNNAMED: &str = "case";
@@ -166,10 +166,13 @@ fn run_id(started: &str, files: &[FileRun]) -> RunId {
 
 fn ingested(files: &[FileRun], options: &RecordOptions) -> Ingested {
     let facts = values(files.iter().flat_map(|file| file.facts().chain(&file.run.settings)));
-    let file = |file: &FileRun| IngestedFile {
-        path: file.path.clone(),
-        sha256: file.sha256.clone(),
-        commit: file.run.commit.clone(),
+    let file = |file: &FileRun| {
+        let mut unread = Unread::default();
+        let runs = files.iter().filter(|other| other.path == file.path);
+        runs.for_each(|run| unread.extend(run.run.unread.clone()));
+        unread.give_units(&options.units);
+        let (path, sha256, commit) = (file.path.clone(), file.sha256.clone(), file.run.commit.clone());
+        IngestedFile { path, sha256, commit, unread }
     };
     Ingested {
         format: options.format.clone(),

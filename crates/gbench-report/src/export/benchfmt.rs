@@ -5,22 +5,33 @@ use std::collections::BTreeMap;
 use std::io;
 
 use crate::record::view::metric::process_center;
-use gbench_model::{Better, CaseRecord, Metric, RunRecord, Thermal, convert, direction_of_unit};
+use gbench_model::{CaseRecord, Metric, RunRecord, Thermal, convert, direction_of_unit};
 
 pub(super) fn write(record: &RunRecord, out: &mut dyn io::Write) -> io::Result<()> {
-    writeln!(out, "run: {}", record.run_id)?;
+    writeln!(out, "tool: gbench-ci\nrun: {}", record.run_id)?;
     if let Some(commit) = record.manifest.git.known().and_then(|git| git.commit.as_ref()) {
         writeln!(out, "commit: {commit}")?;
     }
     let measured = || record.cases.iter().filter(|case| case.outcome.is_measured());
-    let mut directions = BTreeMap::new();
-    for metric in measured().flat_map(|case| &case.metrics) {
-        if metric.better.or_else(|| direction_of_unit(&metric.unit)) == Some(Better::Higher) {
-            directions.insert(unit(metric), "higher");
-        }
+    let metrics = measured().flat_map(|case| &case.metrics);
+    let units: BTreeMap<String, String> = metrics.map(|metric| (unit(metric), declaration(metric))).collect();
+    let declared = units.iter().filter(|(_, says)| !says.is_empty());
+    declared.into_iter().try_for_each(|(unit, says)| writeln!(out, "Unit {unit}{says}"))?;
+    measured().try_for_each(|case| lines(case, out))?;
+    writeln!(out, "PASS")
+}
+
+/// The rest of a metric's line `Unit`: its direction, and the parts of a joined name. Empty: every reader knows the unit.
+fn declaration(metric: &Metric) -> String {
+    let unit = unit(metric);
+    if IN_GO.contains(&unit.as_str()) {
+        return String::new();
     }
-    directions.iter().try_for_each(|(unit, better)| writeln!(out, "Unit {unit} better={better}"))?;
-    measured().try_for_each(|case| lines(case, out))
+    let better = metric.better.or_else(|| direction_of_unit(&metric.unit));
+    let better = better.map(|better| format!(" better={}", better.into_str())).unwrap_or_default();
+    let parts =
+        (unit != metric.name).then(|| format!(" metric={} unit={}", word(&metric.name), word(&metric.unit)));
+    better + &parts.unwrap_or_default()
 }
 
 fn lines(case: &CaseRecord, out: &mut dyn io::Write) -> io::Result<()> {
@@ -53,10 +64,15 @@ fn lines(case: &CaseRecord, out: &mut dyn io::Write) -> io::Result<()> {
     Ok(())
 }
 
-/// The format has nanoseconds for the time of an operation; other units may be ambiguous, so the metric's name is used.
+/// Units of `go test`, whose direction every reader knows.
+const IN_GO: [&str; 4] = ["ns/op", "MB/s", "B/op", "allocs/op"];
+
+/// The format has nanoseconds for the time of an operation, and metrics of Go are named by their units; other units may be
+/// ambiguous, so the metric's name is used.
 fn unit(metric: &Metric) -> String {
     match (metric.name.as_str(), convert(1.0, &metric.unit, "ns")) {
         ("time", Some(_)) => "ns/op".into(),
+        (name, _) if name == metric.unit || IN_GO.contains(&name) => word(name),
         (name, _) if metric.unit.is_empty() => word(name),
         (name, _) => format!("{}-{}", word(name), word(&metric.unit)),
     }

@@ -56,7 +56,7 @@ fn recognises(file: &ResultFile) -> bool {
 }
 
 fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
-    let value = python_document(file)?;
+    let value = document(file)?;
     let kernels = match &value {
         Value::Array(_) => Fields::each(file, "", &value)?,
         _ => {

@@ -9,6 +9,7 @@
 //! unit.
 
 use super::interface::prelude::*;
+use gbench_model::{Unread, UnreadKind};
 
 /// Its table always ends with `Triad`.
 const OLD_NAME: &str = "GPU-STREAM";
@@ -45,7 +46,9 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
     if !text.is_empty() && !text.ends_with('\n') {
         return Err(file.wrong("its last line is incomplete"));
     }
-    let mut readings = if text.lines().any(is_csv_header) { csv(file, text)? } else { table(file, text)? };
+    let mut unread = Unread::default();
+    let is_csv = text.lines().any(is_csv_header);
+    let mut readings = if is_csv { csv(file, text, &mut unread)? } else { table(file, text, &mut unread)? };
     let is_old = text.lines().any(|line| line.trim() == OLD_NAME);
     if is_old && readings.last().is_some_and(|last| last.case.case != "Triad") {
         return Err(file.wrong("it is incomplete: its table does not end with `Triad`"));
@@ -59,7 +62,7 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
             reading.end = failed(format!("its results are wrong: {what}"));
         }
     }
-    Ok(vec![facts(text, RunReading::from(readings))])
+    Ok(vec![facts(text, RunReading { unread, ..readings.into() })])
 }
 
 /// The lines above the table, which a terminal or a log also has above the CSV.
@@ -147,11 +150,14 @@ impl Row {
     }
 }
 
-fn csv(file: &ResultFile, text: &str) -> Result<Vec<Reading>, ReadError> {
+fn csv(file: &ResultFile, text: &str, unread: &mut Unread) -> Result<Vec<Reading>, ReadError> {
     let is_row = |line: &str| line.matches(',').count() > 1;
     let first = lines(text).find(|(_, line, _)| is_csv_header(line)).map_or(1, |(at, ..)| at);
     let part: Vec<&str> =
         text.split_inclusive('\n').skip(first - 1).take_while(|line| is_row(line)).collect();
+    for (at, line, _) in lines(text).skip(first - 1 + part.len()).filter(|(_, line, _)| is_row(line)) {
+        unread.line(UnreadKind::Row, at, line);
+    }
     let table = CsvTable::read(*file, &part.concat(), first, b',')?;
     let header = table.header.join(",");
     let (bandwidth, unit) = unit_of(&header).ok_or_else(|| file.line(first, "the unit is unknown"))?;
@@ -184,6 +190,10 @@ fn csv(file: &ResultFile, text: &str) -> Result<Vec<Reading>, ReadError> {
     Ok(readings)
 }
 
+fn is_function(word: &str) -> bool {
+    ["Copy", "Mul", "Add", "Triad", "Dot", "Nstream", "Read", "Write"].contains(&word)
+}
+
 #[derive(Default)]
 struct Above {
     params: Params,
@@ -214,7 +224,7 @@ impl Above {
     }
 }
 
-fn table(file: &ResultFile, text: &str) -> Result<Vec<Reading>, ReadError> {
+fn table(file: &ResultFile, text: &str, unread: &mut Unread) -> Result<Vec<Reading>, ReadError> {
     let (mut above, mut unit, mut readings) = (Above::default(), None, Vec::new());
     for (at, line, _) in lines(text) {
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -253,6 +263,12 @@ fn table(file: &ResultFile, text: &str) -> Result<Vec<Reading>, ReadError> {
                     is_precise: false,
                 };
                 readings.push(row.reading());
+            }
+            // Such as one of fewer columns.
+            ([function, figures @ ..], Some(_))
+                if is_function(function) && figures.iter().any(|it| number(it).is_some()) =>
+            {
+                unread.line(UnreadKind::Row, at, line);
             }
             _ => above.note(line),
         }

@@ -10,6 +10,8 @@ use std::collections::HashMap;
 use memchr::memmem;
 
 use super::interface::prelude::*;
+use crate::adapters::readers::json::borrowed;
+use crate::adapters::readers::loose_json::readable;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -111,7 +113,8 @@ fn recognises(file: &ResultFile) -> bool {
 }
 
 fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
-    let trace: Trace = document(file)?;
+    let text = readable(file.bytes);
+    let trace: Trace = borrowed(Some(file.name), &text)?;
     let mut readings: Vec<Reading> = Vec::new();
     let mut places: HashMap<(&str, KernelLaunch), usize> = HashMap::new();
     for (at, event) in trace.trace_events.iter().enumerate().filter(|(_, event)| event.is_kernel()) {

@@ -6,6 +6,7 @@
 //! depends on the other problems, and identifies nothing.
 
 use super::interface::prelude::*;
+use gbench_model::UnreadKind;
 
 const START: &str = "Problem,Provider,OperationKind,Operation,Disposition,Status";
 const FIGURES: [(&str, &str, &str); 3] =
@@ -37,7 +38,15 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
     let columns = Columns::of(&table)?;
     let readings: Result<Vec<Reading>, ReadError> =
         table.rows.iter().map(|row| columns.reading(&table, row)).collect();
-    Ok(RunReading::only(readings?))
+    // Rows of another table, or behind an empty line.
+    let mut run = RunReading::from(readings?);
+    let behind = lines(text).skip(first - 1 + part.len());
+    for (at, line, _) in behind.filter(|(_, line, _)| !is_header(line)) {
+        if line.split(',').filter(|cell| number(cell).is_some()).count() > FIGURES.len() {
+            run.unread.line(UnreadKind::Row, at, line);
+        }
+    }
+    Ok(vec![run])
 }
 
 fn is_header(line: &str) -> bool {
@@ -76,13 +85,15 @@ impl Columns {
         for (column, name, unit) in FIGURES {
             let column = table.need(column)?;
             // Cells are empty if it was verified but not timed.
-            let value = if cell(column).is_empty() { 0.0 } else { table.number(row, column)? };
+            let value = if no_value(cell(column)).is_some() { 0.0 } else { table.number(row, column)? };
             if name != "time" {
                 shown(&mut reading, name, unit, value);
                 continue;
             }
             measured(&mut reading, name, unit, value);
-            if value <= 0.0 {
+            if let Some(word) = no_value(cell(column)).filter(|_| !cell(column).is_empty()) {
+                reading.end = failed(format!("it was not timed: {word} under `Runtime`"));
+            } else if value <= 0.0 {
                 reading.end = failed("it was not timed: its runtime is not above zero");
             }
         }

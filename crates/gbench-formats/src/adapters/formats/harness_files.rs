@@ -5,6 +5,7 @@ mod criterion_folder;
 mod go_text;
 #[cfg(test)]
 mod tests;
+mod unread;
 
 use memchr::memmem;
 use serde::Deserialize;
@@ -15,7 +16,7 @@ use super::interface::harness_file::OtherKeys::{FactsExcept, Ignored};
 use super::interface::harness_file::{HarnessFile, MachineFacts, read_file};
 use super::readers::outline::Outline;
 use super::readers::time::utc;
-use crate::adapters::interface::adapter::Reading;
+use super::readers::values::document;
 use crate::adapters::interface::output::ReadError;
 use crate::adapters::{
     benchmarkdotnet, catch2, criterion, divan, go_test, google_benchmark, gungraun, hyperfine, iai_callgrind,
@@ -68,18 +69,19 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
     HarnessFile {
         versions: "the tree that 0.1 prints",
         fields: "the columns `fastest` to `iters`, allocations and throughputs",
+        unread: unread::divan,
         ..HarnessFile::of(&divan::Divan, Stdout, is_divan)
     },
     HarnessFile {
-        versions: "what `go test -bench` prints, with or without `-v`, up to its `PASS`",
-        fields: "name, `ns/op`, `B/op`, `allocs/op` and other units; `pkg`, `goos`, `goarch`, `cpu`",
+        versions: "what `go test -bench` prints, with or without `-v`, and other files of its format",
+        fields: "name, `ns/op`, `B/op`, `allocs/op` and other units; `Unit`; `pkg`, `goos`, `goarch`, `cpu`, `commit`",
         direction: "time, bytes and allocations lower; other units as the benchmark format says",
         run: go_text::run,
         notes: &["gomaxprocs"],
         ..HarnessFile::of(&go_test::GoTest, Own { read: go_text::read, beside: &[] }, go_text::is_go)
     },
     HarnessFile {
-        versions: "JSON of 1.5 and later",
+        versions: "JSON of 1.0 and later",
         fields: "`run_name`, `run_type`, `real_time`, `cpu_time`, `time_unit`, `error_occurred`, counters; `context`",
         run: |file| dated(file, "context.date"),
         machine: &[MachineFacts {
@@ -98,9 +100,13 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
             names: &[("repetitions", "repetitions")],
             others: Ignored,
         }],
-        ..HarnessFile::of(&google_benchmark::GoogleBenchmark, File("google-benchmark.json"), |file| {
-            Outline::shows(file, &["context", "benchmarks"], &["context.num_cpus", "context.mhz_per_cpu"])
-        })
+        ..HarnessFile::of(
+            &google_benchmark::GoogleBenchmark,
+            Own { read: unread::google_benchmark, beside: &[] },
+            |file| {
+                Outline::shows(file, &["context", "benchmarks"], &["context.num_cpus", "context.mhz_per_cpu"])
+            },
+        )
     },
     HarnessFile {
         versions: "JSON of the summaries' versions 6 and 7",
@@ -114,6 +120,7 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
     HarnessFile {
         versions: "JSON of 1.x, and schema 2",
         fields: "`command`, `parameters`, `times`, `exit_codes`, `memory_usage_byte`; `measurements`",
+        unread: unread::hyperfine,
         run: |file| dated(file, "metadata.start_time"),
         machine: &[
             MachineFacts { object: "metadata", names: &[("hyperfine_version", "version")], others: Ignored },
@@ -172,6 +179,7 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
     HarnessFile {
         versions: "what the test harness of Rust prints",
         fields: "`test NAME ... bench: N ns/iter (+/- N)`",
+        unread: unread::libtest_bench,
         ..HarnessFile::of(&libtest_bench::LibtestBench, Stdout, is_libtest_bench)
     },
     HarnessFile {
@@ -184,6 +192,7 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
     HarnessFile {
         versions: "the templates for JSON and CSV, and the table, of 4.3",
         fields: "`title`, `name`, `unit`, `batch`, `measurements`; the columns of CSV and of the table",
+        unread: unread::nanobench,
         notes: &["unit", "batch"],
         settings: &[MachineFacts {
             object: "results[]",
@@ -232,6 +241,7 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
     },
     HarnessFile {
         versions: "JSON of 3, 4 and 5; the failed tests come from `pytest.xml` (`--junitxml`) in the same folder",
+        unread: unread::pytest_benchmark,
         fields: "`fullname`, `stats.data`, else `stats.median`; `rounds`, `iterations`; `datetime`, `commit_info`, `machine_info`",
         run: pytest_benchmark_run,
         machine: &[
@@ -431,7 +441,7 @@ fn nvbench_run(file: &ResultFile) -> RunReading {
     struct Device {
         name: String,
     }
-    let found = serde_json::from_slice::<Devices>(file.bytes).map_or_else(|_| Vec::new(), |it| it.devices);
+    let found = document::<Devices>(file).map_or_else(|_| Vec::new(), |it| it.devices);
     RunReading::default().fact("devices", found.into_iter().map(|it| it.name).collect::<Vec<_>>())
 }
 
@@ -445,12 +455,12 @@ fn is_pyperf(file: &ResultFile) -> bool {
 }
 
 /// The end of each test comes from `pytest.xml` in the same folder, if it exists.
-fn pytest_benchmark_file(file: &ResultFile) -> Result<Vec<Reading>, ReadError> {
+fn pytest_benchmark_file(file: &ResultFile) -> Result<RunReading, ReadError> {
     if file.beside.get(pytest_benchmark::ENDS).is_some() {
-        return read_file(&pytest_benchmark::PytestBenchmark, file, pytest_benchmark::FILE);
+        return Ok(read_file(&pytest_benchmark::PytestBenchmark, file, pytest_benchmark::FILE)?.into());
     }
     let read = pytest_benchmark::measured(file.bytes);
-    read.map_err(|error| {
+    read.map(RunReading::from).map_err(|error| {
         super::interface::harness_file::renamed(error, Some(pytest_benchmark::FILE), file.name)
     })
 }

@@ -26,7 +26,7 @@ pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
 };
 
 fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
-    let value = python_document(file)?;
+    let value = document(file)?;
     let document = Fields::of(file, "", &value)?;
     let mut run = RunReading { started: document.text("timestamp")?.and_then(utc), ..RunReading::default() };
     run.also_of_row(unknown(document.all(), |_| false));

@@ -6,6 +6,7 @@
 //! values.
 
 use super::interface::prelude::*;
+use gbench_model::{Unread, UnreadKind};
 
 const COLUMNS: [&str; 7] = ["T/V", "N", "NB", "P", "Q", "Time", "Gflops"];
 /// The leading columns: the problem and the method.
@@ -26,6 +27,7 @@ pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
 fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
     let text = file.text()?;
     let (mut solved, mut is_row_next): (Vec<Solved>, bool) = (Vec::new(), false);
+    let mut unread = Unread::default();
     for (at, line, is_whole) in lines(text) {
         let trimmed = line.trim();
         if is_header(line) {
@@ -37,6 +39,9 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
             let Some(passed) = verdict(trimmed) else { continue };
             let last = solved.last_mut().ok_or_else(|| file.line(at, "a residual before all rows"))?;
             last.passed = Some(last.passed.unwrap_or(true) && passed);
+        } else if !solved.is_empty() && trimmed.starts_with('W') && row(file, at, line).is_ok() {
+            // The header that precedes each row is missing.
+            unread.line(UnreadKind::Row, at, line);
         }
     }
     if let Some(row) = solved.iter().find(|row| row.passed.is_none()) {
@@ -47,7 +52,8 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
     }
     let version = text.lines().find_map(|line| line.trim().strip_prefix("HPLinpack "));
     let version = version.and_then(|rest| rest.split_whitespace().next());
-    Ok(vec![RunReading::from(readings(solved)).fact("version", version)])
+    let run = RunReading { unread, ..readings(solved).into() };
+    Ok(vec![run.fact("version", version)])
 }
 
 struct Solved {

@@ -5,7 +5,7 @@
 //! `j`. The totals must agree with the rows, because a kernel that did not load is missing from the rows alone.
 
 use super::interface::prelude::*;
-use super::readers::time_statistics::read_times;
+use super::readers::time_statistics::{read_times, statistic};
 
 const ROWS: [&str; 2] = ["results", "kernels"];
 
@@ -49,7 +49,7 @@ fn recognises(file: &ResultFile) -> bool {
 }
 
 fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
-    let value = python_document(file)?;
+    let value = document(file)?;
     let document = Fields::of(file, "", &value)?;
     let key = ROWS.into_iter().find(|key| document.get(key).is_some_and(Value::is_array));
     let rows = match key {
@@ -78,7 +78,25 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
         run.settings_of_row(settings.filter_map(|key| Some((key.to_owned(), row.get(key)?.clone()))));
         run.also_of_row(unknown(row.all(), is_known));
     }
+    run.unread.fields(rows.iter().flat_map(passed_over));
     Ok(vec![run])
+}
+
+/// Numbers of a row that are neither of its workload and settings nor figures with a unit.
+fn passed_over(row: &Fields) -> Vec<String> {
+    let is_left_out = |path: &str| {
+        let (first, inner) = path.split_once('.').unwrap_or((path, path));
+        let last = path.rsplit('.').next().unwrap_or(path);
+        KEYS.contains(&first)
+            || first == "metadata"
+            || is_setting(last)
+            // Operations per second are the inverse of the time.
+            || ["raw_times_ms", "throughput_ops_per_sec", "throughput_ops_s", "timestamp"].contains(&last)
+            || FIGURES.iter().any(|(key, ..)| *key == last)
+            || [path, inner].into_iter().any(|name| statistic(name).is_some())
+    };
+    let fields = flattened(row).into_iter().filter(|(path, value)| has_number(value) && !is_left_out(path));
+    fields.map(|(path, _)| path).collect()
 }
 
 fn read_row(row: &Fields) -> Result<Reading, ReadError> {

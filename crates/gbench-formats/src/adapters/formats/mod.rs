@@ -15,6 +15,7 @@ mod rows;
 mod tests;
 
 pub use harness_files::HARNESS_FILES;
+pub use interface::around::documents_alone;
 pub use interface::check::{read, read_repeated};
 pub use interface::format::{FormatAbout, ResultFile, ResultFormat, RunReading, plain_text};
 pub use interface::harness_file::HarnessFile;

@@ -7,6 +7,7 @@
 use serde_json::{Map, Value};
 
 use super::interface::prelude::*;
+use crate::adapters::readers::loose_json::readable;
 
 const UNITS: [(&str, &str); 9] = [
     ("cpu_usage", "%"),
@@ -44,7 +45,7 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
     let text = file.text()?;
     let (mut readings, mut count) = (Vec::new(), 0);
     for (at, line, is_whole) in lines(text).filter(|(_, line, _)| !line.trim().is_empty()) {
-        let record: Map<String, Value> = serde_json::from_str(line)
+        let record: Map<String, Value> = serde_json::from_slice(&readable(line.as_bytes()))
             .ok()
             .filter(|_| is_whole)
             .ok_or_else(|| file.line(at, "not a complete JSON object"))?;

@@ -5,6 +5,7 @@
 //! header.
 
 use super::interface::prelude::*;
+use gbench_model::UnreadKind;
 
 /// Newer versions write it before a table.
 const COLLECTIVE: &str = "# Collective test starting:";
@@ -58,7 +59,14 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
         } else if let Some(version) = line.strip_prefix("# nccl-tests version ") {
             run = run.also("version", version.split_whitespace().next());
         } else if words.first().is_some_and(|word| word.starts_with(|c: char| c.is_ascii_digit())) {
-            let Some(keys) = &keys else { continue };
+            let Some(keys) = &keys else {
+                if words.len() >= 2 * HALF
+                    && words.iter().filter(|word| self::number(word).is_some()).count() > HALF
+                {
+                    run.unread.line(UnreadKind::Row, number, line);
+                }
+                continue;
+            };
             // Old versions leave the column empty for programs without an operation.
             let is_short = words.len() + 1 == keys.len() + 2 * HALF && keys.contains(&"redop");
             let keys: Vec<&str> = keys.iter().copied().filter(|key| !(is_short && *key == "redop")).collect();

@@ -5,6 +5,7 @@
 //! separates several tables.
 
 use super::interface::prelude::*;
+use gbench_model::UnreadKind;
 use gbench_model::profiler_csv::nsys::{COUNTS, MAX, MEAN, MEDIAN, MIN, NAMES, SHARE, STDDEV, TOTAL};
 use gbench_model::profiler_csv::{is_nsys_header, nsys_tables};
 
@@ -29,19 +30,28 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
     if tables.is_empty() {
         return Err(file.wrong(format!("no line names the columns `Time (%)` and `{TOTAL}`")));
     }
-    let mut readings = Vec::new();
+    let (mut readings, mut read) = (Vec::new(), Vec::new());
     for (first, part) in tables {
+        read.push(first..first + part.lines().count());
         let table = CsvTable::read(*file, &part, first, b',')?;
         for row in &table.rows {
             readings.push(reading(file, &table, row)?);
         }
     }
-    Ok(RunReading::only(readings))
+    // Rows of other tables, such as those of sizes.
+    let mut run = RunReading::from(readings);
+    for (at, line, _) in lines(text).filter(|(at, ..)| !read.iter().any(|lines| lines.contains(at))) {
+        if line.split(',').filter(|cell| number(cell).is_some()).count() > 3 {
+            run.unread.line(UnreadKind::Row, at, line);
+        }
+    }
+    Ok(vec![run])
 }
 
 fn reading(file: &ResultFile, table: &CsvTable, row: &CsvRow) -> Result<Reading, ReadError> {
     let of = |names: &[&str]| names.iter().find_map(|name| table.column(name));
-    let number = |names: &[&str]| of(names).map(|column| table.number(row, column)).transpose();
+    let cell = |names: &[&str]| of(names).filter(|column| no_value(row.cell(*column)).is_none());
+    let number = |names: &[&str]| cell(names).map(|column| table.number(row, column)).transpose();
     let name = of(&NAMES).map_or("", |column| row.cell(column));
     if name.is_empty() {
         return Err(file.line(row.line, "a row without a name"));
@@ -63,7 +73,13 @@ fn reading(file: &ResultFile, table: &CsvTable, row: &CsvRow) -> Result<Reading,
         return Ok(reading.with_end(failed("it never ran")));
     }
     let (mean, median) = (number(&MEAN)?, number(&MEDIAN)?);
-    let value = median.or(mean).ok_or_else(|| file.line(row.line, "it has neither median nor average"))?;
+    let column = of(&MEDIAN).or(of(&MEAN));
+    let column = column.ok_or_else(|| file.line(row.line, "it has neither median nor average"))?;
+    let Some(value) = median.or(mean.filter(|_| of(&MEDIAN).is_none())) else {
+        let what = no_value(row.cell(column)).unwrap_or_default();
+        let name = table.header.get(column).map_or("", String::as_str);
+        return Ok(reading.with_end(failed(format!("line {}: {what} under `{name}`", row.line))));
+    };
     let stddev = number(&STDDEV)?.filter(|stddev| count > 1.0 && *stddev > 0.0);
     summarised(&mut reading, "time", "ns", summary(value, stddev, Some(count as u64)));
     if let Some(mean) = mean.filter(|_| median.is_some()) {

@@ -34,7 +34,7 @@ fn recognises(file: &ResultFile) -> bool {
 }
 
 fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
-    let value = python_document(file)?;
+    let value = document(file)?;
     let rows = Fields::each(file, "", &value)?;
     let readings: Result<Vec<Reading>, ReadError> = rows.iter().map(read_row).collect();
     Ok(RunReading::only(readings?))

@@ -110,9 +110,8 @@ fn provider(
         readings.push(named(name, params));
     }
     let Some(reading) = readings.get_mut(place) else { return Ok(()) };
-    // An empty cell: the provider did not run.
-    if row.cells.get(column).is_none_or(|cell| cell.is_empty() || cell.eq_ignore_ascii_case("nan")) {
-        fail(reading, format!("line {}: it has no value under `{header}`", row.line));
+    if let Some(word) = no_value(row.cell(column)) {
+        fail(reading, format!("line {}: {word} under `{header}`", row.line));
         return Ok(());
     }
     let value = table.number(row, column)?;

@@ -62,8 +62,9 @@ impl Cell {
     fn of(text: &str) -> Self {
         let value = text.split_once(" (±").map_or(text, |(value, _)| value);
         match number(value) {
+            _ if text.trim().is_empty() => Self::Empty,
+            _ if no_value(value).is_some() => Self::Text(text.trim().to_owned()),
             Some(value) => Self::Number(value),
-            None if text.trim().is_empty() => Self::Empty,
             None => match text.trim() {
                 "True" => Self::Number(1.0),
                 "False" => Self::Number(0.0),
@@ -95,8 +96,16 @@ impl Case {
             summarised(&mut reading, metric, unit, alone(*value)).judged = judged;
         }
         // Its other figures follow from the time, and do not stand for it.
-        if self.cells.iter().any(|(name, cell)| name == "latency" && matches!(cell, Cell::Empty)) {
-            fail(&mut reading, "`latency` is empty");
+        for (_, cell) in self.cells.iter().filter(|(name, _)| name == "latency") {
+            match cell {
+                Cell::Number(_) => {}
+                Cell::Empty => fail(&mut reading, "`latency` is empty"),
+                // The tool's own message speaks for itself; a word does not.
+                Cell::Text(text) => match no_value(text) {
+                    Some(word) => fail(&mut reading, format!("{word} under `latency`")),
+                    None => fail(&mut reading, text),
+                },
+            }
         }
         if reading.metrics.is_empty() {
             let error = self.cells.iter().find_map(|(_, cell)| match cell {

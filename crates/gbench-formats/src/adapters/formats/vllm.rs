@@ -3,12 +3,15 @@
 //!
 //! Latencies of 0.0 mean that every request of a serving run failed, or that the endpoint does not stream: they are not
 //! times. `--save-detailed` adds the time to the first token of each request, in seconds, which is converted to the
-//! milliseconds of the summaries, so that both kinds of file are comparable. Latencies without `_ms` in their names have no
-//! unit here.
+//! milliseconds of the summaries, so that both kinds of file are comparable. Latencies without `_ms` in their names have a
+//! unit only if the file's other figures prove it.
+
+use std::collections::BTreeSet;
 
 mod sweep;
 
 use super::interface::prelude::*;
+use gbench_model::UnreadKind;
 
 const PARAMS: [&str; 16] = [
     "backend",
@@ -41,6 +44,8 @@ const SERVE: [&str; 6] =
 const LATENCY: [&str; 3] = ["avg_latency", "latencies", "percentiles"];
 const THROUGHPUT: [&str; 5] =
     ["elapsed_time", "num_requests", "total_num_tokens", "requests_per_second", "tokens_per_second"];
+
+const LATENCIES: [&str; 4] = ["ttft", "tpot", "itl", "e2el"];
 
 type Document = Entries<Value>;
 
@@ -75,7 +80,7 @@ fn recognises(file: &ResultFile) -> bool {
 
 fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
     let found = documents(file)?;
-    let mut run = RunReading::default();
+    let (mut run, mut unread, mut bare) = (RunReading::default(), Vec::new(), BTreeSet::new());
     let mut readings = Vec::with_capacity(found.len());
     for found in found.iter().filter(|found| !sweep::is_warmup(found)) {
         let mut reading = reading(file, found)?;
@@ -103,9 +108,23 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
         let settings = fields().filter(|(key, value)| is_setting(key) && value.is_number());
         run.settings_of_row(settings.map(|(key, value)| (key.to_owned(), value.clone())));
         run.also_of_row(unknown(fields(), is_known));
+        let passed_over = fields().filter(|(key, value)| {
+            found.get(sweep::STARTUP[0]).is_none()
+                && has_number(value)
+                && value.as_f64() != Some(0.0)
+                && !is_known(key)
+                && *key != sweep::RUN
+                && !is_setting(key)
+                && !is_figure(key)
+        });
+        unread.extend(passed_over.map(|(key, _)| key.to_owned()));
+        let is_bare = |name: &&str| reading.metrics.iter().any(|it| it.name == *name && it.unit.is_empty());
+        bare.extend(LATENCIES.into_iter().filter(is_bare));
         readings.push((reading, found.get(sweep::RUN).cloned()));
     }
     run.readings = sweep::joined(readings);
+    run.unread.fields(unread);
+    bare.into_iter().for_each(|name| run.unread.named(UnreadKind::Unit, name));
     Ok(vec![run])
 }
 
@@ -119,6 +138,24 @@ fn documents(file: &ResultFile) -> Result<Vec<Document>, ReadError> {
     let lines = file.bytes.trim_ascii().split(|byte| *byte == b'\n');
     let appended = lines.filter(|line| line.starts_with(b"{\"")).count() > 1;
     if appended { json_lines(file) } else { Ok(vec![document(file)?]) }
+}
+
+/// True if a field is read as a figure, or is left out: totals, the requests one by one, and what follows from the others.
+fn is_figure(key: &str) -> bool {
+    const OTHERS: &str = "avg_latency|completed|duration|elapsed_time|errors|failed|input_lens|input_throughput|itls|latencies|\
+        max_concurrent_requests|max_output_tokens_per_s|num_requests|output_lens|output_throughput|request_goodput|\
+        request_goodput:|request_throughput|requests_per_second|start_times|tokens_per_second|total_input_tokens|\
+        total_num_tokens|total_output_tokens|total_token_throughput|ttfts";
+    let is_statistic = |start: &str| {
+        let percentile =
+            start.strip_prefix('p').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+        percentile || ["mean", "median", "std"].contains(&start)
+    };
+    let of_latency = key.split_once('_').is_some_and(|(start, name)| {
+        let name = name.strip_suffix("_ms").unwrap_or(name);
+        is_statistic(start) && LATENCIES.contains(&name)
+    });
+    of_latency || OTHERS.split('|').any(|other| other == key)
 }
 
 fn is_swept(name: &str) -> bool {
@@ -165,9 +202,10 @@ fn serve(file: &ResultFile, found: &Document) -> Result<Reading, ReadError> {
     reading.note("completed", count);
     // Forks leave the unit out of the names, and have others than milliseconds.
     let is_there = |name: &str| found.0.iter().any(|(key, _)| key.ends_with(&format!("_{name}_ms")));
-    for name in ["ttft", "tpot", "itl", "e2el"] {
+    let bare = proven_unit(found).unwrap_or_default();
+    for name in LATENCIES {
         let (unit, end) =
-            if is_there(name) { ("ms", format!("_{name}_ms")) } else { ("", format!("_{name}")) };
+            if is_there(name) { ("ms", format!("_{name}_ms")) } else { (bare, format!("_{name}")) };
         let mean: Option<f64> = found.typed(file, &format!("mean{end}"))?;
         let median: Option<f64> = found.typed(file, &format!("median{end}"))?;
         let Some(value) = median.or(mean).filter(|_| mean.or(median) != Some(0.0)) else { continue };
@@ -202,6 +240,24 @@ fn serve(file: &ResultFile, found: &Document) -> Result<Reading, ReadError> {
     }
     rates(file, found, &mut reading)?;
     Ok(reading)
+}
+
+/// The unit of latencies that name none. A server that always has `max_concurrency` requests completes as many in each
+/// latency (Little's law), so that only one unit fits; and the latency is that of the first token and of the others.
+fn proven_unit(found: &Document) -> Option<&'static str> {
+    let number = |key: &str| found.get(key)?.as_f64().filter(|value| *value > 0.0);
+    let latency = |name: &str| number(&format!("mean_{name}")).or_else(|| number(&format!("median_{name}")));
+    let (whole, first, token) = (latency("e2el")?, latency("ttft")?, latency("tpot")?);
+    let (completed, seconds, concurrency) =
+        (number("completed")?, number("duration")?, number("max_concurrency")?);
+    // Fewer requests than that do not keep the server busy.
+    let is_busy = found.text("request_rate") == Some("inf") && completed >= 4.0 * concurrency;
+    let tokens = number("total_output_tokens")? / completed;
+    let is_one_unit =
+        token <= first && first <= whole && (0.67..1.5).contains(&((first + token * (tokens - 1.0)) / whole));
+    let fits = |scale: f64| (0.5..1.25).contains(&(whole * scale * completed / seconds / concurrency));
+    let unit = [("s", 1.0), ("ms", 1e-3), ("us", 1e-6)].into_iter().find(|(_, scale)| fits(*scale));
+    unit.filter(|_| is_busy && is_one_unit).map(|(unit, _)| unit)
 }
 
 /// The throughputs of a serving run. With equal inputs, the throughput of all tokens follows from that of the output.

@@ -1,30 +1,54 @@
-//! The lines of `go test -v -bench`, also of several packages in sequence.
+//! The lines of `go test -v -bench`, also of several packages in sequence; and files of the benchmark format, which may come
+//! from other programs.
+
+mod file;
+
+pub(crate) use self::file::is_benchfmt;
 
 use std::collections::HashMap;
 
+use self::file::{DeclaredUnit, FileWide, Numbered, numbered};
 use crate::adapters::interface::prelude::*;
+use gbench_model::{Unread, UnreadKind};
 
 const LOG: usize = 4;
 
 /// Errors: no package ends with its `PASS` or `FAIL` (also if its program stopped early); a benchmark's line without
 /// pairs of value and unit, or without iterations; a line that `-v` has not announced; several numbers of processors.
 pub(super) fn read(stdout: &[u8]) -> Result<Vec<Reading>, ReadError> {
-    let mut reader = Reader::default();
-    for (index, bytes) in stdout.split(|byte| *byte == b'\n').enumerate() {
-        let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
-        // A benchmark's own output may have any encoding.
-        let Ok(line) = std::str::from_utf8(bytes) else { continue };
-        reader.line(line).map_err(|what| ReadError::line(index + 1, what))?;
+    Reader::default().read(stdout)?.finish()
+}
+
+/// The results of a file, its commit, and what was not read of it. Errors: as [`read`] where `go test` itself wrote it;
+/// the last line is incomplete; a line has iterations and no pairs of value and unit behind them.
+pub(crate) fn read_file(text: &[u8]) -> Result<(Vec<Reading>, Option<String>, Unread), ReadError> {
+    let file = FileWide::of(text);
+    let (is_output, units, commit) = (file.is_output, file.units.clone(), file.commit.map(str::to_owned));
+    let mut reader = Reader { file: Some(file), units, ..Reader::default() }.read(text)?;
+    let mut unread = std::mem::take(&mut reader.unread);
+    if is_output {
+        return Ok((reader.finish()?, commit, unread));
     }
-    reader.finish()
+    let (last, line) = numbered(text).last().unwrap_or_default();
+    if line.starts_with(b"Benchmark") {
+        return Err(ReadError::line(last, "the last line has no end: the file may be cut off within it"));
+    }
+    if !reader.readings.is_empty() {
+        unread.named(UnreadKind::End, "PASS");
+    }
+    Ok((reader.readings, commit, unread))
 }
 
 #[derive(Default)]
 struct Reader<'a> {
     readings: Vec<Reading>,
-    places: HashMap<String, usize>,
+    places: HashMap<(String, Vec<(String, ParamValue)>), usize>,
     package: Package<'a>,
     passed: Option<bool>,
+    units: HashMap<&'a str, DeclaredUnit<'a>>,
+    /// For a file: `None` for the output of a program that was started with `-v`.
+    file: Option<FileWide<'a>>,
+    unread: Unread,
 }
 
 #[derive(Default)]
@@ -32,16 +56,44 @@ struct Package<'a> {
     /// `goos`, `goarch`, `pkg`, `cpu`.
     keys: Vec<(&'a str, &'a str)>,
     current: Option<&'a str>,
+    /// A separate line names the current one.
+    is_announced: bool,
     /// A separate line announced its end.
     ended: bool,
     log: Vec<&'a str>,
     panic: Option<&'a str>,
     last_failed: Option<&'a str>,
-    units: HashMap<&'a str, Better>,
     places: Vec<usize>,
 }
 
 impl<'a> Reader<'a> {
+    fn read(mut self, text: &'a [u8]) -> Result<Self, ReadError> {
+        for (number, bytes) in numbered(text) {
+            // A benchmark's own output may have any encoding.
+            let Ok(line) = std::str::from_utf8(bytes) else {
+                if self.file.is_some() && bytes.starts_with(b"Benchmark") {
+                    self.unread.line(UnreadKind::Line, number, &String::from_utf8_lossy(bytes));
+                }
+                continue;
+            };
+            if let Some(file) = &mut self.file {
+                file.line(line);
+                let is_no_measurement = file::is_no_measurement(line);
+                let is_known = || self.package.current.is_some_and(|name| behind_print(line, name).is_some());
+                if is_no_measurement && file::looks_like_a_result(line)
+                    || file::is_behind_other_output(line) && !is_known()
+                {
+                    self.unread.line(UnreadKind::Line, number, line);
+                }
+                if is_no_measurement {
+                    continue;
+                }
+            }
+            self.line(line).map_err(|what| ReadError::line(number, what))?;
+        }
+        Ok(self)
+    }
+
     fn line(&mut self, line: &'a str) -> Result<(), String> {
         if line.starts_with("Benchmark") {
             return self.benchmark(line);
@@ -53,6 +105,7 @@ impl<'a> Reader<'a> {
             return self.close(line == "PASS");
         }
         if line.starts_with("ok  \t") {
+            self.close(true)?;
             self.passed = None;
             return Ok(());
         }
@@ -60,12 +113,13 @@ impl<'a> Reader<'a> {
             return self.failed_package(rest);
         }
         if let Some(rest) = line.strip_prefix("Unit ") {
-            self.unit(rest);
-        } else if let Some((key, value)) = line.split_once(": ")
-            && ["goos", "goarch", "pkg", "cpu"].contains(&key)
+            let declared = DeclaredUnit::of(rest);
+            self.units.extend(declared);
+        } else if let Some((key, value)) = line.split_once(':')
+            && file::MACHINE.contains(&key)
         {
             self.package.keys.retain(|(old, _)| *old != key);
-            self.package.keys.push((key, value));
+            self.package.keys.extend(Some((key, value.trim())).filter(|(_, value)| !value.is_empty()));
         } else if line.starts_with("panic: ") {
             self.package.panic.get_or_insert(line);
         } else if let Some(measured) = self.package.current.and_then(|name| behind_print(line, name)) {
@@ -84,28 +138,41 @@ impl<'a> Reader<'a> {
         let Some(iterations) = fields.next() else {
             if line == name {
                 self.package.current = Some(name);
+                self.package.is_announced = true;
                 self.package.ended = false;
                 self.package.log.clear();
             }
             return Ok(());
         };
         let Ok(iterations) = iterations.parse::<u64>() else { return Ok(()) };
-        let processors = self.package.current.and_then(|current| match name.strip_prefix(current)? {
-            "" => Some(1),
-            rest => rest.strip_prefix('-')?.parse::<u32>().ok(),
+        let announced = self.package.current.and_then(|current| match name.strip_prefix(current)? {
+            "" => Some((current, Some(1))),
+            rest => Some((current, Some(rest.strip_prefix('-')?.parse::<u32>().ok()?))),
         });
-        let (Some(current), Some(processors)) = (self.package.current, processors) else {
-            return Err(format!("`{name}` does not follow a separate line with its name, as with `-v`"));
+        let Numbered { base, number } = Numbered::of(name);
+        let (current, processors) = match (announced, &self.file) {
+            (Some(found), _) if self.package.is_announced => found,
+            (_, Some(file)) if file.is_whole(base) => (name, None),
+            (_, Some(file)) => (base, number.or(file.least_processors())),
+            (_, None) => {
+                return Err(format!("`{name}` does not follow a separate line with its name, as with `-v`"));
+            }
         };
+        if self.package.current != Some(current) {
+            self.package.current = Some(current);
+            self.package.is_announced = false;
+        }
         if iterations == 0 {
             return Err(format!("`{name}` ran no iteration"));
         }
         let place = self.place(current);
         let reading = &mut self.readings[place];
-        match reading.metadata.get("gomaxprocs").and_then(Value::as_u64) {
-            None => _ = reading.metadata.insert("gomaxprocs".into(), processors.into()),
-            Some(known) if known == u64::from(processors) => {}
-            Some(known) => {
+        let known = reading.metadata.get("gomaxprocs").and_then(Value::as_u64);
+        match (known, processors) {
+            (_, None) => {}
+            (None, Some(number)) => _ = reading.metadata.insert("gomaxprocs".into(), number.into()),
+            (Some(known), Some(number)) if known == u64::from(number) => {}
+            (Some(known), Some(processors)) => {
                 return Err(format!(
                     "`{current}` ran with {known} and with {processors} processors: give `-cpu` one value"
                 ));
@@ -115,7 +182,7 @@ impl<'a> Reader<'a> {
         while let Some(value) = fields.next() {
             let Some(unit) = fields.next() else { return Err(format!("`{value}` has no unit")) };
             let value: f64 = value.parse().map_err(|_| format!("`{value}` is not a number"))?;
-            add(reading, unit, value, self.package.units.get(unit).copied())?;
+            add(reading, unit, value, self.units.get(unit).copied().unwrap_or_default())?;
             pairs += 1;
         }
         if pairs == 0 {
@@ -156,14 +223,18 @@ impl<'a> Reader<'a> {
     fn place(&mut self, name: &str) -> usize {
         let package = self.package.keys.iter().find(|(key, _)| *key == "pkg").map(|(_, value)| *value);
         let native = package.map_or_else(|| name.to_owned(), |package| format!("{package}:{name}"));
+        let params = self.file.as_ref().map(|file| file.params()).unwrap_or_default();
         // The lines of `-count` are adjacent.
         if let Some(place) = self.package.places.last()
             && self.readings[*place].case.native == native
+            && params.is_empty()
         {
             return *place;
         }
-        let place = *self.places.entry(native).or_insert_with_key(|native| {
+        let key = (native, params);
+        let place = *self.places.entry(key).or_insert_with_key(|(native, params)| {
             let mut reading = Reading::new(by_parts(native, name, |level| level.split_once('=')));
+            reading.also(params.clone());
             let keys = self.package.keys.iter();
             reading.metadata = keys.map(|(key, value)| ((*key).to_owned(), Value::from(*value))).collect();
             self.readings.push(reading);
@@ -171,19 +242,6 @@ impl<'a> Reader<'a> {
         });
         self.package.places.push(place);
         place
-    }
-
-    /// `Unit ns/GC better=lower`.
-    fn unit(&mut self, line: &'a str) {
-        let mut words = line.split_ascii_whitespace();
-        let Some(unit) = words.next() else { return };
-        for word in words {
-            match word {
-                "better=lower" => _ = self.package.units.insert(unit, Better::Lower),
-                "better=higher" => _ = self.package.units.insert(unit, Better::Higher),
-                _ => {}
-            }
-        }
     }
 
     fn close(&mut self, passed: bool) -> Result<(), String> {
@@ -234,8 +292,10 @@ fn behind_print<'a>(line: &'a str, name: &str) -> Option<&'a str> {
 }
 
 /// Errors: two units of one name.
-fn add(reading: &mut Reading, unit: &str, value: f64, declared: Option<Better>) -> Result<(), String> {
-    let (better, judged) = match declared.or_else(|| direction_of_unit(unit)) {
+fn add(reading: &mut Reading, unit: &str, value: f64, declared: DeclaredUnit) -> Result<(), String> {
+    let DeclaredUnit { better, metric, unit: own } = declared;
+    let known = own.unwrap_or(unit);
+    let (better, judged) = match better.or_else(|| direction_of_unit(known)) {
         Some(better) => (Some(better), true),
         None => (None, false),
     };
@@ -244,10 +304,10 @@ fn add(reading: &mut Reading, unit: &str, value: f64, declared: Option<Better>) 
         "B/op" => reading.metric(unit, "B", None),
         "allocs/op" => reading.metric(unit, "allocations", Some(Better::Lower)),
         _ => {
-            let metric = reading.metric(&metric_name(unit), unit, better);
+            let metric = reading.metric(&metric_name(metric.unwrap_or(unit)), known, better);
             // Megabytes per second follow from the time.
             metric.judged = judged && unit != "MB/s";
-            if metric.unit != unit {
+            if metric.unit != known {
                 return Err(format!("`{unit}` and `{}` are one name", metric.unit));
             }
             metric

@@ -2,7 +2,7 @@
 
 use crate::adapters::interface::prelude::*;
 
-pub(super) const FILE: &str = "google-benchmark.json";
+pub(crate) const FILE: &str = "google-benchmark.json";
 
 /// How often and how long the library measures, in its order behind the arguments. It identifies nothing.
 const SETTINGS: [&str; 4] = ["min_time:", "min_warmup_time:", "iterations:", "repeats:"];

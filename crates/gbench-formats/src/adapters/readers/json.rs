@@ -1,12 +1,22 @@
 //! JSON documents of harnesses, with the place of each error.
 
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
+use super::loose_json::{is_loose, standard_json};
 use crate::adapters::interface::output::{Place, ReadError};
 
 /// A document of one type. `file`: its name in messages; `None`: stdout. Errors, with line and column: also an incomplete
-/// text, a key that appears twice, and NaN, which JSON lacks.
-pub(crate) fn document<'a, T: Deserialize<'a>>(file: Option<&str>, bytes: &'a [u8]) -> Result<T, ReadError> {
+/// text, and a key that appears twice. NaN and infinities, which JSON lacks, are texts: an error where a number is read, and not
+/// in fields that are not.
+pub(crate) fn document<T: DeserializeOwned>(file: Option<&str>, bytes: &[u8]) -> Result<T, ReadError> {
+    // Only a document that is refused is copied: some have 400 MB.
+    borrowed(file, bytes)
+        .or_else(|error| if is_loose(bytes) { borrowed(file, &standard_json(bytes)) } else { Err(error) })
+}
+
+/// A document of standard JSON whose type may borrow from it.
+pub(crate) fn borrowed<'a, T: Deserialize<'a>>(file: Option<&str>, bytes: &'a [u8]) -> Result<T, ReadError> {
     let file = file.map(str::to_owned);
     if bytes.iter().all(u8::is_ascii_whitespace) {
         let place = file.map_or(Place::Stdout, Place::File);

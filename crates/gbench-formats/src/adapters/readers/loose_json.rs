@@ -1,12 +1,31 @@
 //! Converts JSON as Python or people write it to standard JSON.
 
+use std::borrow::Cow;
+
+/// Words for numbers that JSON lacks, as Python and C++ programs write them.
+const NO_NUMBERS: [&str; 4] = ["NaN", "-NaN", "Infinity", "-Infinity"];
+
+/// True if such a word may occur.
+pub(crate) fn is_loose(bytes: &[u8]) -> bool {
+    NO_NUMBERS.iter().any(|word| memchr::memmem::find(bytes, word.as_bytes()).is_some())
+}
+
+/// True if a text is such a word.
+pub(crate) fn is_no_number(text: &str) -> bool {
+    NO_NUMBERS.contains(&text)
+}
+
+/// A document of standard JSON: the same unless such a word may occur.
+pub(crate) fn readable(bytes: &[u8]) -> Cow<'_, [u8]> {
+    if is_loose(bytes) { Cow::Owned(standard_json(bytes)) } else { Cow::Borrowed(bytes) }
+}
+
 /// Python's JSON as JSON: NaN and infinities become texts.
 pub(crate) fn standard_json(bytes: &[u8]) -> Vec<u8> {
     outside_texts(bytes, |rest| {
         // Most bytes begin no such word.
         rest.first().filter(|byte| b"NI-".contains(byte))?;
-        let word =
-            ["NaN", "Infinity", "-Infinity"].into_iter().find(|word| rest.starts_with(word.as_bytes()))?;
+        let word = NO_NUMBERS.into_iter().find(|word| rest.starts_with(word.as_bytes()))?;
         Some((word.len(), format!("\"{word}\"").into_bytes()))
     })
 }

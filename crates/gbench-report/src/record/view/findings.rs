@@ -8,7 +8,8 @@ use crate::layout::grouped::{self, MAX_NAMED, together};
 use crate::layout::number;
 use gbench_model::text::{count, percent};
 use gbench_model::{
-    CaseRecord, Conditions, GpuSign, LEAVES, NothingMeasured, ProcessRecord, Stage, format_duration,
+    CaseRecord, Conditions, GpuSign, Ingested, LEAVES, NothingMeasured, ProcessRecord, Stage, UnreadKind,
+    format_duration,
 };
 
 #[derive(Debug, PartialEq)]
@@ -107,6 +108,15 @@ pub(crate) fn find(cases: &[(&CaseRecord, String)], lines: &[MetricView], of_fil
     ];
     let found = of_metrics.into_iter().chain(of_cases).flatten();
     nothing_measured(cases).into_iter().chain(found).collect()
+}
+
+/// The parts of its files that were not read, by kind.
+pub(crate) fn unread(ingested: &Ingested) -> impl Iterator<Item = RunFinding> {
+    let finding = |(kind, sentences): (UnreadKind, Vec<String>)| RunFinding {
+        fact: named(&sentences),
+        next: kind.advice().into(),
+    };
+    ingested.unread().into_iter().map(finding)
 }
 
 /// `2 metrics vary a lot: a, b`; `None` without names. `subject`: for one and for several.

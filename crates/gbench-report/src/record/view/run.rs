@@ -83,6 +83,7 @@ impl<'a> RunView<'a> {
             .collect();
         let problems = ranking::rank(&mut lines);
         let mut findings = findings::find(&cases, &lines, record.ingested.is_some());
+        findings.extend(record.ingested.as_deref().into_iter().flat_map(findings::unread));
         findings.extend(telemetry::findings(&cases));
         let telemetry = telemetry::table(&cases);
         let (resources, unknown_resources) = resources::find(&cases);

@@ -44,7 +44,7 @@ pub(super) fn run(file: &ResultFile) -> RunReading {
     run
 }
 
-pub(super) fn read(file: &ResultFile) -> Result<Vec<Reading>, ReadError> {
+pub(super) fn read(file: &ResultFile) -> Result<RunReading, ReadError> {
     // The adapter reads the files in the folder `new` of a case.
     let folder = match file.name.rsplit_once('/') {
         Some((folder, _)) if !file.bytes.is_empty() => folder,
@@ -69,5 +69,5 @@ pub(super) fn read(file: &ResultFile) -> Result<Vec<Reading>, ReadError> {
         let part = if file.file_name() == PARTS[1] { PARTS[1] } else { PARTS[0] };
         files.0.insert(of_case(part), file.bytes.to_vec());
     }
-    Criterion.read(&HarnessOutput { stdout: b"", files: &files })
+    Ok(Criterion.read(&HarnessOutput { stdout: b"", files: &files })?.into())
 }

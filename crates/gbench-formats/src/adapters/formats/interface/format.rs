@@ -2,11 +2,13 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::fmt;
 
 use memchr::{memchr, memmem, memrchr};
 
 use crate::adapters::interface::adapter::{LoadFields, Reading, Reads};
 use crate::adapters::interface::output::{OutputFiles, Place, ReadError};
+use gbench_model::Unread;
 
 /// A kind of file, or of text, in which a program stores its results. Each method is pure.
 pub trait ResultFormat: Sync {
@@ -215,7 +217,7 @@ pub fn plain_text(bytes: &[u8]) -> Cow<'_, [u8]> {
 }
 
 /// One run in a file.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Default, PartialEq)]
 pub struct RunReading {
     /// When it began, or was reported, if the file states it unambiguously: RFC 3339 in UTC with milliseconds, such as
     /// `2026-11-22T10:00:00.000Z`.
@@ -230,6 +232,23 @@ pub struct RunReading {
     /// How often and how long it measured. The run's id does not depend on it.
     pub settings: BTreeMap<String, serde_json::Value>,
     pub readings: Vec<Reading>,
+    /// Parts that were passed over, though they may be measurements. Fields that the documentation of a format lists as left
+    /// out are not among them. The run's id does not depend on them.
+    pub unread: Unread,
+}
+
+/// Snapshots of the files that are read whole, which nearly all are, say nothing of it.
+impl fmt::Debug for RunReading {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { started, commit, facts, more, settings, readings, unread } = self;
+        let mut run = f.debug_struct("RunReading");
+        run.field("started", started).field("commit", commit).field("facts", facts);
+        run.field("more", more).field("settings", settings).field("readings", readings);
+        if !unread.is_empty() {
+            run.field("unread", &unread.0);
+        }
+        run.finish()
+    }
 }
 
 impl RunReading {

@@ -9,6 +9,7 @@ use crate::adapters::interface::adapter::{Adapter, Reading};
 use crate::adapters::interface::check;
 use crate::adapters::interface::output::{HarnessOutput, Place};
 use crate::adapters::interface::output::{OutputFiles, ReadError};
+use gbench_model::Unread;
 
 pub struct HarnessFile {
     pub(crate) adapter: &'static dyn Adapter,
@@ -22,6 +23,8 @@ pub struct HarnessFile {
     pub(crate) settings: &'static [MachineFacts],
     /// The adapter's notes of each case that are facts of the run.
     pub(crate) notes: &'static [&'static str],
+    /// The parts that the adapter passes over, though they may be results; a reader of [`HarnessInput::Own`] returns them itself.
+    pub(crate) unread: fn(&ResultFile) -> Unread,
     /// As in [`FormatAbout`].
     pub(crate) versions: &'static str,
     pub(crate) fields: &'static str,
@@ -36,7 +39,7 @@ pub(crate) enum HarnessInput {
     Beside(&'static str),
     /// By this reader, which also uses files of these names in the same folder.
     Own {
-        read: fn(&ResultFile) -> Result<Vec<Reading>, ReadError>,
+        read: fn(&ResultFile) -> Result<RunReading, ReadError>,
         beside: &'static [&'static str],
     },
 }
@@ -57,6 +60,7 @@ impl HarnessFile {
             machine: &[],
             settings: &[],
             notes: &[],
+            unread: |_| Unread::default(),
             versions: "",
             fields: "",
             direction: "time lower",
@@ -134,17 +138,20 @@ impl ResultFormat for HarnessFile {
     }
 
     fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
-        let mut readings = match self.source {
-            HarnessInput::Stdout => read_stdout(self.adapter, file, file.bytes)?,
+        let own: RunReading = match self.source {
+            HarnessInput::Stdout => read_stdout(self.adapter, file, file.bytes)?.into(),
             HarnessInput::File(name) => {
                 let none = OutputFiles::default();
-                read_file(self.adapter, &ResultFile { beside: &none, ..*file }, name)?
+                read_file(self.adapter, &ResultFile { beside: &none, ..*file }, name)?.into()
             }
-            HarnessInput::Beside(name) => read_file(self.adapter, file, name)?,
+            HarnessInput::Beside(name) => read_file(self.adapter, file, name)?.into(),
             HarnessInput::Own { read, .. } => read(file)?,
         };
+        let RunReading { mut readings, commit, mut unread, .. } = own;
         readings.iter_mut().for_each(|reading| check::fail_within_a_cycle(self.adapter, reading));
-        let mut run = RunReading { readings, ..(self.run)(file) };
+        unread.extend((self.unread)(file));
+        let run = (self.run)(file);
+        let mut run = RunReading { readings, unread, commit: commit.or(run.commit.clone()), ..run };
         let notes = run.readings.iter().flat_map(|reading| {
             self.notes
                 .iter()

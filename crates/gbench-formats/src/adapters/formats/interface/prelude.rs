@@ -7,11 +7,11 @@ pub(crate) use super::format::{DeclaredFormat, ResultFile, RunReading};
 pub(crate) use crate::adapters::formats::readers::fields::{Fields, flattened};
 pub(crate) use crate::adapters::formats::readers::outline::Outline;
 pub(crate) use crate::adapters::formats::readers::table::{
-    CsvRow, CsvTable, lines, number, param, params_of,
+    CsvRow, CsvTable, lines, no_value, number, param, params_of,
 };
 pub(crate) use crate::adapters::formats::readers::time::{utc, utc_millis};
 pub(crate) use crate::adapters::formats::readers::values::{
-    Entries, changes_by_itself, document, is_setting, json_lines, param_of, python_document, scalar, typed,
+    Entries, changes_by_itself, document, has_number, is_setting, json_lines, param_of, scalar, typed,
     unknown,
 };
 pub(crate) use crate::adapters::interface::adapter::{End, LoadFields, Reading, Reads};

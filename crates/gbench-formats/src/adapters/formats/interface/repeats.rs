@@ -71,6 +71,7 @@ pub(in crate::adapters::formats) fn join(first: &mut Reading, again: Reading) {
 fn parted(mut run: RunReading) -> Vec<RunReading> {
     let mut counts: HashMap<String, usize> = HashMap::new();
     let mut parts: Vec<RunReading> = Vec::new();
+    let unread = std::mem::take(&mut run.unread);
     for reading in std::mem::take(&mut run.readings) {
         let count = counts.entry(reading.case.native.clone()).or_default();
         if *count == parts.len() {
@@ -79,5 +80,6 @@ fn parted(mut run: RunReading) -> Vec<RunReading> {
         parts[*count].readings.push(reading);
         *count += 1;
     }
+    parts.iter_mut().take(1).for_each(|first| first.unread = unread.clone());
     parts
 }

@@ -2,6 +2,7 @@
 
 use super::row::{cell, device_name, quantity, sum, unknown, without_cells};
 use crate::adapters::formats::interface::prelude::*;
+use gbench_model::{Unread, UnreadKind};
 
 struct Running<'a> {
     name: &'a str,
@@ -9,6 +10,7 @@ struct Running<'a> {
     columns: Vec<i64>,
     cells: Vec<((i64, i64), f64)>,
     error: Option<&'a str>,
+    unread: Unread,
 }
 
 impl Running<'_> {
@@ -26,6 +28,9 @@ pub(super) fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
         if !is_whole {
             return Err(file.line(at, "the line is incomplete"));
         }
+        if let Some(test) = &mut running {
+            run.unread.extend(std::mem::take(&mut test.unread));
+        }
         if let Some((key, value)) = version(line) {
             run = run.fact(key, value);
         } else if let Some(name) = line.strip_prefix("Running ") {
@@ -33,7 +38,14 @@ pub(super) fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
                 before.give_up(&mut readings);
             }
             let name = name.trim_end().trim_end_matches('.');
-            running = Some(Running { name, of: None, columns: vec![], cells: vec![], error: None });
+            running = Some(Running {
+                name,
+                of: None,
+                columns: vec![],
+                cells: vec![],
+                error: None,
+                unread: Unread::default(),
+            });
         } else if line.starts_with("SUM ") {
             let Some(test) = running.take() else { return Err(file.line(at, "a sum of no test")) };
             if test.error.is_some() {
@@ -100,6 +112,11 @@ fn inside<'a>(file: &ResultFile, at: usize, line: &'a str, test: &mut Running<'a
         }
         _ if line.contains("(row)") || line.contains("(column)") => {
             test.of = Some(quantity(line).ok_or_else(|| file.line(at, unknown(line)))?);
+        }
+        ([row, cells @ ..], _)
+            if row.parse::<i64>().is_ok() && cells.iter().any(|it| number(it).is_some()) =>
+        {
+            test.unread.line(UnreadKind::Row, at, line);
         }
         _ => {}
     }

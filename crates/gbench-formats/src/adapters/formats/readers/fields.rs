@@ -139,7 +139,7 @@ pub(crate) fn flattened<'a>(fields: &Fields<'a>) -> Vec<(String, &'a Value)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::adapters::formats::readers::values::python_document;
+    use crate::adapters::formats::readers::values::document;
     use crate::adapters::interface::output::OutputFiles;
 
     #[test]
@@ -147,7 +147,7 @@ mod tests {
         let none = OutputFiles::default();
         let file =
             ResultFile { name: "r.json", bytes: br#"{"a": [{"b": NaN, "c": [2, 3]}]}"#, beside: &none };
-        let value = python_document(&file).unwrap();
+        let value = document(&file).unwrap();
         let rows = Fields::of(&file, "", &value).unwrap().objects("a").unwrap();
         assert_eq!(rows[0].number("b").unwrap_err().to_string(), "r.json: a[0].b: \"NaN\" is not a number");
         let missing = rows[0].need("d", rows[0].text("d").unwrap());

@@ -9,7 +9,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Seq
 use serde_json::{Number, Value};
 
 use crate::adapters::formats::interface::format::ResultFile;
-use crate::adapters::readers::loose_json::standard_json;
+use crate::adapters::readers::loose_json::{is_loose, standard_json};
 
 const MAX_KEYS: usize = 100;
 
@@ -59,9 +59,7 @@ impl Outline {
             let read = seed.deserialize(&mut serde_json::Deserializer::from_slice(bytes));
             read.ok().or_else(|| done.take())
         };
-        let is_loose =
-            || [&b"NaN"[..], b"Infinity"].iter().any(|word| memchr::memmem::find(bytes, word).is_some());
-        read(bytes).or_else(|| is_loose().then(|| read(&standard_json(bytes))).flatten())
+        read(bytes).or_else(|| is_loose(bytes).then(|| read(&standard_json(bytes))).flatten())
     }
 
     pub(crate) fn entries(&self) -> &[(String, Self)] {

@@ -116,6 +116,21 @@ pub(crate) fn number(text: &str) -> Option<f64> {
         .flatten()
 }
 
+/// Why a cell of a figure has none, as tools leave it for a case that failed: it is empty, or a word such as `OOM`.
+pub(crate) fn no_value(cell: &str) -> Option<String> {
+    const WORDS: [&str; 14] = [
+        "-", "--", "crash", "error", "fail", "failed", "inf", "n/a", "na", "nan", "none", "null", "oom",
+        "timeout",
+    ];
+    let (cell, signs) = (cell.trim(), ['+', '-']);
+    let word = cell.trim_start_matches(signs).to_ascii_lowercase();
+    let is_word = WORDS.contains(&word.as_str()) || WORDS.contains(&cell);
+    match cell {
+        "" => Some("it has no value".into()),
+        _ => is_word.then(|| format!("it has the word `{cell}` and no value")),
+    }
+}
+
 /// The value of a cell: a whole number, a number, `true`, `false`, else a text.
 pub(crate) fn param(text: &str) -> ParamValue {
     let text = text.trim();

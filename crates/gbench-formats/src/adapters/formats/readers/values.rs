@@ -1,4 +1,4 @@
-//! JSON documents: whole, line by line, or as written by Python; objects in order; values as types and as parameters.
+//! JSON documents: whole or line by line; objects in order; values as types and as parameters.
 //!
 //! Use [`Entries`] if the document's order is that of its cases, [`super::fields::Fields`] if errors should contain the
 //! field's path, and [`super::outline::Outline`] to recognise a file.
@@ -13,23 +13,17 @@ use crate::adapters::formats::interface::format::ResultFile;
 use crate::adapters::interface::output::Place;
 use crate::adapters::interface::output::ReadError;
 use crate::adapters::readers::json;
-use crate::adapters::readers::loose_json::standard_json;
 use gbench_model::ParamValue;
 
-pub(crate) fn document<'a, T: Deserialize<'a>>(file: &ResultFile<'a>) -> Result<T, ReadError> {
+pub(crate) fn document<T: DeserializeOwned>(file: &ResultFile) -> Result<T, ReadError> {
     json::document(Some(file.name), file.bytes)
 }
 
-/// A document as written by Python: values that JSON lacks, such as `NaN`, become texts.
-pub(crate) fn python_document(file: &ResultFile) -> Result<Value, ReadError> {
-    json::document(Some(file.name), &standard_json(file.bytes))
-}
-
 /// One document per line. Errors: as [`json::document`].
-pub(crate) fn json_lines<'a, T: Deserialize<'a>>(file: &ResultFile<'a>) -> Result<Vec<T>, ReadError> {
+pub(crate) fn json_lines<T: DeserializeOwned>(file: &ResultFile) -> Result<Vec<T>, ReadError> {
     let lines = file.bytes.split(|byte| *byte == b'\n').enumerate();
     let lines = lines.filter(|(_, line)| !line.trim_ascii().is_empty());
-    let read = |(at, line): (usize, &'a [u8])| {
+    let read = |(at, line): (usize, &[u8])| {
         json::document(Some(file.name), line).map_err(|mut error| {
             if let Place::Column { line, .. } = &mut error.place {
                 *line = at + 1;
@@ -99,6 +93,16 @@ pub(crate) fn is_setting(name: &str) -> bool {
 fn has_word(name: &str, words: &str) -> bool {
     let mut parts = name.split(|c: char| !c.is_ascii_alphanumeric()).map(str::to_ascii_lowercase);
     parts.any(|part| words.split('|').any(|word| word == part))
+}
+
+/// True if a field that is not read may be a figure: a number, a list of numbers, or a number with its unit.
+pub(crate) fn has_number(value: &Value) -> bool {
+    match value {
+        Value::Number(_) => true,
+        Value::Array(list) => list.iter().any(Value::is_number),
+        Value::Object(object) => object.get("value").is_some_and(Value::is_number),
+        Value::Null | Value::Bool(_) | Value::String(_) => false,
+    }
 }
 
 /// The texts and flags of a record that its reader does not know, as facts. A number may be a figure, and is not a fact.

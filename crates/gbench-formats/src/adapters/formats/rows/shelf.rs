@@ -83,7 +83,7 @@ impl KnownObjects {
     fn recognise(&self, file: &ResultFile) -> bool {
         let quoted: Vec<String> = self.need.iter().map(|key| format!("\"{key}\"")).collect();
         file.holds(&quoted.iter().map(String::as_str).collect::<Vec<_>>())
-            && python_document(file).is_ok_and(|document| self.fit(&document, self.depth))
+            && document::<Value>(file).is_ok_and(|document| self.fit(&document, self.depth))
     }
 }
 

@@ -1,10 +1,11 @@
 //! The results of each case, folded entry by entry.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use super::super::names::{case_name, fixed_iterations};
 use super::entry::Entry;
 use crate::adapters::interface::prelude::*;
+use gbench_model::{Unread, UnreadKind};
 
 #[derive(Default, Deserialize)]
 pub(super) struct ReportContext {
@@ -21,11 +22,25 @@ pub(super) struct Case {
     median: Option<f64>,
     mean: Option<f64>,
     stddev: Option<f64>,
-    aggregates: Option<(String, u64)>,
+    /// Their unit, and the number of repetitions, which versions before 1.5 do not say.
+    aggregates: Option<(String, Option<u64>)>,
 }
 
 impl Case {
-    pub(super) fn finish(self, context: &ReportContext, log: &RunLog) -> Reading {
+    fn new(native: &str) -> Self {
+        Self {
+            reading: Reading::new(case_name(native)),
+            repetitions: 0,
+            iterations: 0,
+            threads: 1,
+            median: None,
+            mean: None,
+            stddev: None,
+            aggregates: None,
+        }
+    }
+
+    fn finish(self, context: &ReportContext, log: &RunLog, omitted: &mut BTreeSet<String>) -> Reading {
         let mut reading = self.reading;
         for (key, value) in [
             ("library_version", &context.library_version),
@@ -41,11 +56,19 @@ impl Case {
         if let (true, Some((unit, count))) = (self.repetitions == 0, self.aggregates) {
             let value = self.median.or(self.mean);
             reading.metric("time", &unit, None).summary =
-                value.map(|value| SummaryReading { value, stddev: self.stddev, count: Some(count) });
+                value.map(|value| SummaryReading { value, stddev: self.stddev, count });
         }
         // A counter that was NaN once is omitted.
         let repetitions = self.repetitions as usize;
-        reading.metrics.retain(|metric| metric.summary.is_some() || metric.values.len() == repetitions);
+        reading.metrics.retain(|metric| {
+            let is_number =
+                |values: &[f64]| values.len() == repetitions && !values.iter().any(|it| it.is_nan());
+            let is_whole = metric.summary.is_some() || is_number(&metric.values);
+            if !is_whole {
+                omitted.insert(metric.name.trim_start_matches("counter/").to_owned());
+            }
+            is_whole
+        });
         // Only a case with a fixed number of iterations runs without a search for that number. An argument may have the same
         // name: it is a parameter.
         let (named, all) = (fixed_iterations(&reading.case.native), self.iterations as f64);
@@ -90,23 +113,74 @@ pub(super) struct Cases {
     pub(super) cases: Vec<Case>,
     places: HashMap<String, usize>,
     last: usize,
+    /// An entry has no `run_type`, as before version 1.5.
+    is_old: bool,
+    /// Aggregates of the user's own.
+    rows: Unread,
+    /// Counters of aggregates without their repetitions.
+    omitted: BTreeSet<String>,
 }
 
 impl Cases {
+    /// The readings, and what was not read.
+    pub(super) fn finish(mut self, context: &ReportContext, log: &RunLog) -> (Vec<Reading>, Unread) {
+        if self.is_old {
+            self.fold_aggregates();
+        }
+        let Self { cases, rows: mut unread, mut omitted, .. } = self;
+        let readings = cases.into_iter().map(|case| case.finish(context, log, &mut omitted)).collect();
+        unread.fields(omitted);
+        (readings, unread)
+    }
+
+    /// Before version 1.5 the mean and the deviation of a case, and later the median, are entries with longer names. Both are
+    /// there: a single one is a benchmark of that name.
+    fn fold_aggregates(&mut self) {
+        let one = |name: String| {
+            let case = self.cases.get(*self.places.get(&name)?)?;
+            let [time] = case.reading.metrics.first()?.values[..] else { return None };
+            Some((time, case.reading.metrics.first()?.unit.clone()))
+        };
+        let mut folded: HashMap<String, Case> = HashMap::new();
+        for native in self.places.keys().filter_map(|name| name.strip_suffix("_mean")) {
+            let [mean, stddev, median] =
+                ["mean", "stddev", "median"].map(|end| one(format!("{native}_{end}")));
+            let (Some((mean, unit)), Some((stddev, _))) = (mean, stddev) else { continue };
+            let runs = self.places.get(native).and_then(|place| self.cases.get(*place));
+            if runs.is_some_and(|runs| runs.repetitions < 2 && runs.reading.end == End::Measured) {
+                continue;
+            }
+            let (mean, stddev, median) = (Some(mean), Some(stddev), median.map(|(time, _)| time));
+            let aggregates = Some((unit, None));
+            folded.insert(native.to_owned(), Case { mean, stddev, median, aggregates, ..Case::new(native) });
+        }
+        let is_folded =
+            |name: &str, end: &str| name.strip_suffix(end).is_some_and(|base| folded.contains_key(base));
+        let cases = std::mem::take(&mut self.cases);
+        let mut kept = Vec::with_capacity(cases.len());
+        for case in cases {
+            let name = case.reading.case.native.as_str();
+            match name.strip_suffix("_mean").filter(|_| is_folded(name, "_mean")) {
+                // Without repetitions, the aggregates are all that there is of it.
+                Some(base) if !self.places.contains_key(base) => {
+                    let names = case.reading.metrics.iter().skip(2).map(|metric| metric.name.as_str());
+                    self.omitted.extend(names.map(|name| name.trim_start_matches("counter/").to_owned()));
+                    kept.push(base.to_owned());
+                }
+                None if !is_folded(name, "_stddev") && !is_folded(name, "_median") => {
+                    self.cases.push(case);
+                }
+                _ => {}
+            }
+        }
+        self.cases.extend(kept.into_iter().filter_map(|base| folded.remove(&base)));
+    }
+
     /// Repetitions of a case are mostly adjacent: the last place is tried first.
     fn case(&mut self, native: &str) -> &mut Case {
         if self.cases.get(self.last).is_none_or(|case| case.reading.case.native != native) {
             self.last = *self.places.entry(native.to_owned()).or_insert_with(|| {
-                self.cases.push(Case {
-                    reading: Reading::new(case_name(native)),
-                    repetitions: 0,
-                    iterations: 0,
-                    threads: 1,
-                    median: None,
-                    mean: None,
-                    stddev: None,
-                    aggregates: None,
-                });
+                self.cases.push(Case::new(native));
                 self.cases.len() - 1
             });
         }
@@ -114,18 +188,33 @@ impl Cases {
     }
 
     pub(super) fn add(&mut self, entry: Entry) -> Result<(), String> {
-        let native = entry.run_name.ok_or("`run_name` is missing")?;
+        let is_old = entry.run_type.is_none() && entry.run_name.is_none();
+        self.is_old |= is_old;
+        let native = if is_old {
+            entry.name.ok_or("`name` is missing")?
+        } else {
+            entry.run_name.ok_or("`run_name` is missing")?
+        };
         let aggregate = match entry.run_type.as_deref() {
             Some("iteration") => false,
             Some("aggregate") => true,
             Some(_) => return Err("`run_type` is neither iteration nor aggregate".into()),
-            None => {
-                return Err("`run_type` is missing: versions before 1.5 do not say what they repeat".into());
-            }
+            None if is_old => false,
+            None => return Err("`run_type` is missing".into()),
         };
-        // A family's complexity does not belong to a case.
-        if aggregate && !matches!(entry.aggregate_name.as_deref(), Some("mean" | "median" | "stddev")) {
+        // A family's complexity does not belong to a case, and the variation follows from mean and deviation.
+        let of_family = entry.counters.iter().any(|(name, _)| ["cpu_coefficient", "rms"].contains(&&**name));
+        if is_old && of_family && entry.iterations.is_none() {
             return Ok(());
+        }
+        match entry.aggregate_name.as_deref().filter(|_| aggregate) {
+            None if aggregate => return Ok(()),
+            Some("cv" | "BigO" | "RMS") => return Ok(()),
+            Some("mean" | "median" | "stddev") | None => {}
+            Some(name) => {
+                self.rows.named(UnreadKind::Row, &format!("{native}_{name}"));
+                return Ok(());
+            }
         }
         let case = self.case(&native);
         if entry.error_occurred == Some(true) {
@@ -140,12 +229,14 @@ impl Cases {
             }
             return Ok(());
         }
-        let real = entry.real_time.ok_or("`real_time` is missing or no number")?;
-        let cpu = entry.cpu_time.ok_or("`cpu_time` is missing or no number")?;
+        let number = |time: Option<f64>| time.filter(|time| !time.is_nan());
+        let real = number(entry.real_time).ok_or("`real_time` is missing or no number")?;
+        let cpu = number(entry.cpu_time).ok_or("`cpu_time` is missing or no number")?;
         let unit = entry.time_unit.as_deref().filter(|unit| ["s", "ms", "us", "ns"].contains(unit));
         let unit = unit.ok_or("`time_unit` must be s, ms, us or ns")?;
         let iterations = entry.iterations.ok_or("`iterations` is missing")?;
-        if iterations == 0 {
+        // A deviation has none before version 1.5.
+        if iterations == 0 && !(is_old && native.ends_with("_stddev")) {
             return Err("`iterations` is 0: nothing ran".into());
         }
         if aggregate {
@@ -154,7 +245,10 @@ impl Cases {
                 Some("mean") => case.mean = Some(real),
                 _ => case.stddev = Some(real),
             }
-            case.aggregates = Some((unit.to_owned(), iterations));
+            case.aggregates = Some((unit.to_owned(), Some(iterations)));
+            if case.repetitions == 0 && entry.aggregate_name.as_deref() == Some("mean") {
+                self.omitted.extend(entry.counters.into_iter().map(|(name, _)| name.into_owned()));
+            }
             return Ok(());
         }
         if entry.repetition_index.is_some_and(|index| index != case.repetitions) {
@@ -162,7 +256,8 @@ impl Cases {
         }
         case.repetitions += 1;
         case.iterations = case.iterations.saturating_add(iterations);
-        case.threads = entry.threads.unwrap_or(1);
+        let named = || native.rsplit("/threads:").next()?.parse().ok().filter(|_| is_old);
+        case.threads = entry.threads.or_else(named).unwrap_or(1);
         let time = case.reading.metric("time", unit, None);
         if time.unit != unit {
             return Err("`time_unit` is another one than that of another repetition".into());

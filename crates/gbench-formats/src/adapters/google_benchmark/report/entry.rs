@@ -2,6 +2,7 @@ use std::borrow::Cow;
 
 #[derive(Default)]
 pub(super) struct Entry<'a> {
+    pub name: Option<Cow<'a, str>>,
     pub run_name: Option<Cow<'a, str>>,
     pub run_type: Option<Cow<'a, str>>,
     pub aggregate_name: Option<Cow<'a, str>>,

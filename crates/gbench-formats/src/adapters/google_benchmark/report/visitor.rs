@@ -8,6 +8,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Seq
 
 use super::cases::Cases;
 use super::entry::Entry;
+use crate::adapters::readers::loose_json::is_no_number;
 
 impl<'de> Deserialize<'de> for Cases {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -42,7 +43,24 @@ struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 #[serde(untagged)]
 enum Value {
     Number(f64),
+    Text(String),
     Other(IgnoredAny),
+}
+
+impl Value {
+    /// Some versions write `NaN`, which is a text here. `None`: it is not a counter.
+    fn number(self) -> Option<f64> {
+        match self {
+            Self::Number(value) => Some(value),
+            Self::Text(text) => is_no_number(&text).then_some(f64::NAN),
+            Self::Other(_) => None,
+        }
+    }
+
+    /// Only the entries that are used need one.
+    fn time(self) -> f64 {
+        self.number().unwrap_or(f64::NAN)
+    }
 }
 
 struct EntrySeed<'c> {
@@ -85,6 +103,7 @@ impl<'de> Visitor<'de> for EntrySeed<'_> {
             let map = &mut map;
             let text = |Text(text): Text<'de>| text;
             match &*key {
+                "name" => set(&mut entry.name, &key, map, text)?,
                 "run_name" => set(&mut entry.run_name, &key, map, text)?,
                 "run_type" => set(&mut entry.run_type, &key, map, text)?,
                 "aggregate_name" => set(&mut entry.aggregate_name, &key, map, text)?,
@@ -97,15 +116,14 @@ impl<'de> Visitor<'de> for EntrySeed<'_> {
                 "repetition_index" => set(&mut entry.repetition_index, &key, map, |count: u64| count)?,
                 "threads" => set(&mut entry.threads, &key, map, |count: u64| count)?,
                 "iterations" => set(&mut entry.iterations, &key, map, |count: u64| count)?,
-                "real_time" => set(&mut entry.real_time, &key, map, |time: f64| time)?,
-                "cpu_time" => set(&mut entry.cpu_time, &key, map, |time: f64| time)?,
-                "name" | "family_index" | "per_family_instance_index" | "repetitions" | "aggregate_unit" => {
+                "real_time" => set(&mut entry.real_time, &key, map, Value::time)?,
+                "cpu_time" => set(&mut entry.cpu_time, &key, map, Value::time)?,
+                "family_index" | "per_family_instance_index" | "repetitions" | "aggregate_unit" => {
                     map.next_value::<IgnoredAny>()?;
                 }
                 _ => {
-                    if let Value::Number(value) = map.next_value()? {
-                        entry.counters.push((key, value));
-                    }
+                    let value: Value = map.next_value()?;
+                    entry.counters.extend(value.number().map(|value| (key, value)));
                 }
             }
         }
