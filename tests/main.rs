@@ -58,6 +58,7 @@ mod environment;
 mod errors;
 mod evaluate;
 mod example_suites;
+mod exports;
 mod extraction;
 mod fake_cuda;
 mod fake_nvml;
