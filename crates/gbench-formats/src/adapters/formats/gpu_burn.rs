@@ -86,8 +86,11 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
     Ok(vec![run])
 }
 
+/// Of each GPU, in their order.
+type Report<'a> = (f64, Vec<Option<f64>>, Vec<&'a str>);
+
 /// The percent, the rates and the errors of a report such as `60.0%  proc'd: 620 (41310 Gflop/s)  - 620 (41144 Gflop/s)   errors: 0  - 0`.
-fn progress(part: &str) -> Option<(f64, Vec<Option<f64>>, Vec<&str>)> {
+fn progress(part: &str) -> Option<Report<'_>> {
     let (percent, rest) = part.split_once('%')?;
     let (reports, rest) = rest.trim().strip_prefix("proc'd:")?.split_once("errors:")?;
     let errors = rest.split("temps:").next()?;
