@@ -442,7 +442,7 @@ fn read_text(
         Some(name) => named(name)?,
     };
     let next = format!("look into the file there; docs/formats.md lists what is read of {}", format.name());
-    Ok((format.name(), keep(read(format, &next)?, &options.conditions, &file.name)?))
+    Ok((format.name(), keep(read(format, &next)?, &options.conditions, result.name)?))
 }
 
 fn certain(file: &ResultFile, path: &Path) -> Result<&'static dyn ResultFormat> {
