@@ -16,7 +16,7 @@ fn figures(record: &RunRecord, of_processes: bool) -> Vec<f64> {
         let mut centers: Vec<f64> = metric
             .processes
             .iter()
-            .map(|process| process.summary.as_ref().map_or_else(|| process.values[0], |it| it.value))
+            .map(|process| process.stated.as_ref().map_or_else(|| process.values[0], |it| it.value))
             .map(|value| convert(value, &metric.unit, "ns").unwrap_or(value))
             .collect();
         centers.sort_by(f64::total_cmp);

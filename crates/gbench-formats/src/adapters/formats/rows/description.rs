@@ -59,6 +59,8 @@ pub struct Described {
     pub equal: Vec<[String; 2]>,
     /// Fields that have one of these values in a row that was measured. A row without the field is incomplete.
     pub passed: BTreeMap<String, Vec<String>>,
+    /// Fields that have one of these values in a row that failed.
+    pub failed: BTreeMap<String, Vec<String>>,
     /// Fields that have one of these values in a row that was skipped.
     pub skipped: BTreeMap<String, Vec<String>>,
     /// Words for a metric that a failed row has: `OOM`.
@@ -89,6 +91,10 @@ pub struct Described {
 pub struct Derived {
     pub field: String,
     pub groups: Pattern,
+    /// The groups count only if the group `case` with each of these endings is the text of some row: `_mean` and `_stddev` are
+    /// aggregates of a benchmark, and not the end of its name.
+    #[serde(default)]
+    pub companions: Vec<String>,
 }
 
 /// The place of the rows in a file.
@@ -124,6 +130,8 @@ pub struct TextLayout {
     pub part: Vec<Pattern>,
     /// Lines whose fields belong to all rows after them, such as a heading. A group that takes no part in the match ends its field.
     pub context: Vec<Pattern>,
+    /// Lines that are known and not read, although they look like rows.
+    pub ignored: Vec<Pattern>,
     /// Lines that say that all rows of the file have failed, such as a validation.
     pub failed: Vec<Pattern>,
     /// A line that only a complete file has.
@@ -201,8 +209,10 @@ impl DescribedMetric {
 impl Described {
     /// True if a field of this name is read.
     pub(super) fn knows(&self, name: &str) -> bool {
-        self.named_fields().any(|field| field.rsplit_once(" = ").map_or(field, |(_, field)| field) == name)
-            || self.metrics.iter().any(|it| it.fields.as_ref().is_some_and(|fields| fields.0.is_match(name)))
+        self.named_fields().any(|field| {
+            let field = field.rsplit_once(" = ").map_or(field, |(_, field)| field);
+            field == name || field.strip_suffix('*').is_some_and(|prefix| name.starts_with(prefix))
+        }) || self.metrics.iter().any(|it| it.fields.as_ref().is_some_and(|fields| fields.0.is_match(name)))
     }
 
     /// The fields that are named, without duplicates removed.
@@ -220,7 +230,8 @@ impl Described {
             &self.positive,
             &self.zero,
         ];
-        let tables = [&self.except, &self.passed, &self.skipped].into_iter().flat_map(BTreeMap::keys);
+        let tables =
+            [&self.except, &self.passed, &self.failed, &self.skipped].into_iter().flat_map(BTreeMap::keys);
         let metrics = self.metrics.iter().flat_map(DescribedMetric::named_fields);
         let all = lists.into_iter().flatten().chain(self.commit.iter()).chain(self.started.iter());
         let all = all.chain(self.equal.iter().flatten()).chain(tables).chain(self.conditions.keys());
@@ -266,7 +277,7 @@ impl Described {
         });
         let ends =
             self.errors.iter().chain(&self.positive).chain(&self.zero).chain(self.equal.iter().flatten());
-        let ends = ends.chain(self.passed.keys()).chain(self.skipped.keys());
+        let ends = ends.chain(self.passed.keys()).chain(self.failed.keys()).chain(self.skipped.keys());
         let run = self.facts.iter().chain(&self.row_facts).chain(&self.commit).chain(&self.started);
         let parts = [
             (unique(&mut parameters.map(quoted)), "as parameters"),

@@ -37,7 +37,7 @@ pub(super) enum Place {
     Document(Box<Field>),
     /// A field of the object, or the list, that contains the row; of the next one around it, and so on.
     Around(usize, Box<Field>),
-    /// The key of the row, or that of its so-manieth parent.
+    /// The key of the row (0), or of its n-th parent.
     Own(usize),
 }
 
@@ -170,7 +170,7 @@ pub(super) fn of_object<'a>(object: &'a Value, field: &Field) -> Option<Cell<'a>
 }
 
 /// The value of a key, or at the end of keys with dots between them, which may have dots themselves.
-fn nested<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
+pub(super) fn nested<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
     let child = |key: &str| match value {
         Value::Array(list) => list.get(key.parse::<usize>().ok()?),
         value => value.get(key),

@@ -1,8 +1,8 @@
 //! Makes a case of each row, as the description says.
 
 use std::collections::BTreeMap;
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value, json};
 use serde_json_path::JsonPath;
@@ -14,13 +14,13 @@ use crate::adapters::formats::interface::format::{
     DeclaredFormat, FormatAbout, ResultFile, ResultFormat, RunReading,
 };
 use crate::adapters::formats::interface::repeats::join;
-use crate::adapters::formats::readers::table::number;
+use crate::adapters::formats::readers::table::{no_value, number};
 use crate::adapters::formats::readers::time::{utc, utc_millis};
 use crate::adapters::formats::readers::values::unknown;
 use crate::adapters::interface::adapter::{End, MetricReading, Reading, Reads};
 use crate::adapters::interface::case::{ended, fail, failed, metric_name, named, skipped, summary};
 use crate::adapters::interface::output::ReadError;
-use gbench_model::{ParamValue, Params, direction_of_unit};
+use gbench_model::{ParamValue, Params, Unread, direction_of_unit};
 
 const ROWS: &str = "rows";
 
@@ -40,10 +40,15 @@ impl ResultFormat for Described {
     fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
         let plan = Plan::of(self).map_err(|(_, what)| file.wrong(what))?;
         let mut runs = Runs::default();
-        plan.each_row(file, &mut |row| match self.derived.as_slice() {
+        let texts = plan.texts(file)?;
+        let mut unread = plan.each_row(file, &mut |row| match self.derived.as_slice() {
             [] => plan.add(row, &mut runs),
-            derived => plan.add(&DerivedRow { row, fields: plan.derived(row, derived) }, &mut runs),
+            derived => plan.add(&DerivedRow { row, fields: plan.derived(row, derived, &texts) }, &mut runs),
         })?;
+        unread.fields(std::mem::take(&mut runs.others));
+        if let Some(run) = runs.runs.first_mut() {
+            run.unread.extend(unread);
+        }
         for reading in runs.runs.iter_mut().flat_map(|run| &mut run.readings) {
             if reading.end != End::Measured {
                 reading.metrics.clear();
@@ -86,20 +91,21 @@ impl<'d> Plan<'d> {
         Ok(Self { described, path, fields })
     }
 
-    fn each_row(&self, file: &ResultFile, sink: source::Sink) -> Result<(), ReadError> {
+    fn each_row(&self, file: &ResultFile, sink: source::Sink) -> Result<Unread, ReadError> {
         let text = file.text()?;
         let outward = self.fields.values().any(Field::leaves_the_row);
         let is_json = text.trim_start().starts_with(['{', '[']);
         match &self.described.layout {
-            RowLayout::Json(_) => source::json(file, self.path.as_ref(), outward, sink),
-            RowLayout::Auto if is_json => source::json(file, None, outward, sink),
+            RowLayout::Json(_) => source::json(file, self.path.as_ref(), outward, sink)?,
+            RowLayout::Auto if is_json => source::json(file, None, outward, sink)?,
             RowLayout::Auto | RowLayout::Csv => {
                 let needed = self.described.needed();
                 let columns: Vec<&Field> = needed.filter_map(|name| self.fields.get(name)).collect();
-                source::table(file, text, &columns, sink)
+                source::table(file, text, &columns, sink)?;
             }
-            RowLayout::Text(layout) => source::text(file, text, layout, sink),
+            RowLayout::Text(layout) => return source::text(file, text, layout, sink),
         }
+        Ok(Unread::default())
     }
 
     /// The value of a field that the description names.
@@ -107,11 +113,40 @@ impl<'d> Plan<'d> {
         row.cell(self.fields.get(name)?)
     }
 
-    fn derived(&self, row: &dyn Row, derived: &[Derived]) -> HashMap<String, String> {
+    /// The texts of the fields whose parts depend on other rows.
+    fn texts(&self, file: &ResultFile) -> Result<HashSet<String>, ReadError> {
+        let mut texts = HashSet::new();
+        let fields: Vec<&str> = self
+            .described
+            .derived
+            .iter()
+            .filter(|it| !it.companions.is_empty())
+            .map(|it| it.field.as_str())
+            .collect();
+        if !fields.is_empty() {
+            self.each_row(file, &mut |row| {
+                texts.extend(fields.iter().filter_map(|field| self.text(row, field)));
+                Ok(())
+            })?;
+        }
+        Ok(texts)
+    }
+
+    fn derived(
+        &self,
+        row: &dyn Row,
+        derived: &[Derived],
+        texts: &HashSet<String>,
+    ) -> HashMap<String, String> {
         let mut fields = HashMap::new();
-        for Derived { field, groups } in derived {
+        for Derived { field, groups, companions } in derived {
             let Some(text) = self.text(row, field) else { continue };
             let Some(found) = groups.0.captures(&text) else { continue };
+            let case = found.name("case").map_or("", |case| case.as_str());
+            if !companions.iter().all(|end| texts.contains(&format!("{case}{end}"))) {
+                fields.insert("case".to_owned(), text);
+                continue;
+            }
             let named = groups.0.capture_names().flatten();
             fields.extend(
                 named.filter_map(|name| Some((name.to_owned(), found.name(name)?.as_str().to_owned()))),
@@ -203,6 +238,14 @@ impl<'d> Plan<'d> {
         let others =
             unknown(others.map(|(name, value)| (name.as_str(), value)), |name| described.knows(name));
         run.also_of_row(others);
+        if described.keeps_others {
+            for name in row.numbers() {
+                if !runs.seen.contains(name) {
+                    runs.seen.insert(name.to_owned());
+                    runs.others.extend(Some(name).filter(|name| !described.knows(name)).map(str::to_owned));
+                }
+            }
+        }
         let of_samples: Vec<&str> = described
             .metrics
             .iter()
@@ -229,6 +272,11 @@ impl<'d> Plan<'d> {
         reading.case.case = case;
         for name in &described.notes {
             reading.note(&field_name(name), self.cell(row, name).and_then(|cell| Some(json!(cell.param()?))));
+        }
+        let is_failed = described.failed.iter().find(|(name, values)| self.is_one_of(row, name, values));
+        if let Some((name, _)) = is_failed {
+            let message = format!("`{name}` is {}", self.text(row, name).unwrap_or_default());
+            return Ok(reading.with_end(failed(message)));
         }
         let is_skipped = described.skipped.iter().find(|(name, values)| self.is_one_of(row, name, values));
         if let Some((name, _)) = is_skipped {
@@ -379,6 +427,12 @@ impl<'d> Plan<'d> {
             .as_deref()
             .map_or_else(|| found.numbers(), |text| Cell::of_text(text)?.numbers())
             .or_else(|| clock(&found.text()).filter(|_| metric.clock).map(|value| vec![value]));
+        // The author of a format knows its words.
+        let word = no_value(&found.text()).filter(|_| !self.described.keeps_others);
+        if let (None, Some(word)) = (&values, word) {
+            fail(reading, format!("`{field}`: {word}"));
+            return Ok(());
+        }
         let Some(values) = values else {
             if self.described.texts_fail {
                 fail(reading, found.text());
@@ -429,6 +483,10 @@ struct Runs {
     keys: Vec<Vec<Option<String>>>,
     /// The run of the last row.
     last: usize,
+    /// Fields with numbers that a format does not know.
+    others: Vec<String>,
+    /// The fields that were looked at for that.
+    seen: HashSet<String>,
     /// Only for rows of which several are one case.
     cases: HashMap<(usize, String), usize>,
 }
@@ -467,7 +525,7 @@ impl Runs {
                 place.insert(readings.len());
                 readings.push(reading);
             }
-            Entry::Occupied(place) => {
+            Entry::Occupied(mut place) => {
                 let known = &mut readings[*place.get()];
                 reading.metrics.retain(|metric| {
                     let is_known = known.metrics.iter().any(|other| other.name == metric.name);
@@ -479,6 +537,8 @@ impl Runs {
                 if fits {
                     joined(known, reading);
                 } else {
+                    // The rows after it belong to the new one.
+                    place.insert(readings.len());
                     readings.push(reading);
                 }
             }

@@ -12,11 +12,12 @@ use serde_json::value::Map;
 use serde_json_path::{JsonPath, LocatedNode, PathElement};
 
 use super::description::{Pattern, TextLayout};
-use super::field::{Cell, Field, Place, names_of, of_object};
+use super::field::{Cell, Field, Place, names_of, nested, of_object};
 use crate::adapters::formats::interface::format::ResultFile;
-use crate::adapters::formats::readers::table::{CsvRow, CsvTable, lines};
+use crate::adapters::formats::readers::table::{CsvRow, CsvTable, lines, number};
 use crate::adapters::interface::output::ReadError;
 use crate::adapters::readers::loose_json::standard_json;
+use gbench_model::{Unread, UnreadKind};
 
 /// A row of a file, as its place and its fields.
 pub(super) trait Row {
@@ -30,6 +31,11 @@ pub(super) trait Row {
     fn names(&self) -> Vec<String>;
 
     fn wrong(&self, what: String) -> ReadError;
+
+    /// The fields with a number, without those in objects or lists.
+    fn numbers(&self) -> Vec<&str> {
+        Vec::new()
+    }
 
     fn object(&self) -> Option<&Map<String, Value>> {
         None
@@ -62,7 +68,7 @@ impl Row for JsonRow<'_> {
     }
 
     fn blank(&self, field: &Field) -> Option<String> {
-        self.node.row.get(&field.text)?.is_null().then(|| format!("`{}` is null", field.text))
+        nested(self.node.row, &field.text)?.is_null().then(|| format!("`{}` is null", field.text))
     }
 
     fn names(&self) -> Vec<String> {
@@ -75,6 +81,11 @@ impl Row for JsonRow<'_> {
 
     fn object(&self) -> Option<&Map<String, Value>> {
         self.node.row.as_object()
+    }
+
+    fn numbers(&self) -> Vec<&str> {
+        let entries = self.node.row.as_object().into_iter().flatten();
+        entries.filter(|(_, value)| value.is_number()).map(|(name, _)| name.as_str()).collect()
     }
 }
 
@@ -298,6 +309,11 @@ impl Row for TableRow<'_> {
         self.table.header.clone()
     }
 
+    fn numbers(&self) -> Vec<&str> {
+        let columns = self.table.header.iter().zip(&self.row.cells);
+        columns.filter(|(_, cell)| number(cell).is_some()).map(|(name, _)| name.as_str()).collect()
+    }
+
     fn wrong(&self, what: String) -> ReadError {
         self.file.line(self.row.line, what)
     }
@@ -347,6 +363,7 @@ pub(super) fn table_by(
     needed: &[&Field],
     sink: Sink,
 ) -> Result<(), ReadError> {
+    let is_ended = text.ends_with('\n');
     // Every cell of a line of Markdown, or of a table of blanks, is between separators.
     let text = match delimiter {
         b'|' => Cow::Owned(lines(text).map(|(_, line, _)| markdown_line(line)).collect::<String>()),
@@ -355,7 +372,7 @@ pub(super) fn table_by(
     };
     let table = CsvTable::read(*file, &text, first_line, delimiter)?;
     needed.iter().try_for_each(|column| table.need(&column.text).map(|_| ()))?;
-    if let Some(last) = table.rows.last().filter(|_| !text.ends_with('\n')) {
+    if let Some(last) = table.rows.last().filter(|_| !is_ended) {
         return Err(file.line(last.line, CUT));
     }
     table.rows.iter().try_for_each(|row| sink(&TableRow { table: &table, file, row }))
@@ -412,29 +429,35 @@ impl Row for TextRow<'_> {
     }
 }
 
-/// The rows of a text. Errors: the last line is missing.
+/// The rows of a text, and the lines that look like rows and are not read. Errors: the last line is missing; two runs are in
+/// a file that is one row.
 pub(super) fn text<'a>(
     file: &'a ResultFile<'a>,
     text: &'a str,
     layout: &TextLayout,
     sink: Sink,
-) -> Result<(), ReadError> {
+) -> Result<Unread, ReadError> {
     let mut context: HashMap<String, &str> = HashMap::new();
     // Without a line that begins one, the whole file is a row.
     let mut open: Option<TextRow> = None;
     let mut matrix = Matrix::default();
+    let (mut unread, mut row_words) = (Unread::default(), None);
     let mut is_complete = layout.last.is_none();
     let failed =
         lines(text).find(|(_, line, _)| layout.failed.iter().any(|pattern| pattern.0.is_match(line)));
     let failed = failed.map(|(_, line, _)| line.trim());
     for (line, text, is_ended) in lines(text) {
         // A line without an end may have lost a part.
-        let is_sure = is_ended || !layout.reads(text);
-        if !is_sure && layout.last.is_none() {
+        if !is_ended && layout.reads(text) {
             return Err(file.line(line, CUT));
         }
-        is_complete |= is_sure && layout.last.as_ref().is_some_and(|last| last.0.is_match(text));
+        let looked_like = std::mem::take(&mut row_words);
+        if let Some(last) = &layout.last {
+            // Another run may follow the last line of one.
+            is_complete = last.0.is_match(text) || is_complete && !layout.has_fields(text);
+        }
         if let Some(found) = groups(&layout.row, text, false) {
+            row_words = Some(words(text));
             let cells = found.get("cells").copied();
             let fields = row_fields(file, line, &context, found)?;
             let Some(cells) = cells else {
@@ -455,7 +478,16 @@ pub(super) fn text<'a>(
         } else if let Some(fields) = groups(&layout.part, text, false) {
             match &mut open {
                 Some(row) => {
-                    fields.into_iter().for_each(|(name, text)| _ = row.fields.entry(name).or_insert(text))
+                    for (name, text) in fields {
+                        let known = *row.fields.entry(name.clone()).or_insert(text);
+                        let is_pair = name == "key" || name == "value";
+                        if layout.begin.is_empty() && known != text && !is_pair {
+                            let what = format!(
+                                "`{name}` is {text} here, and was {known}: the file has several runs"
+                            );
+                            return Err(file.line(line, format!("{what}; give each its own file")));
+                        }
+                    }
                 }
                 None if layout.begin.is_empty() => open = Some(TextRow { file, line, fields, failed }),
                 None => {}
@@ -466,26 +498,42 @@ pub(super) fn text<'a>(
                 matrix = Matrix { line, columns: columns.split_whitespace().collect(), rows: 0 };
             }
             context.extend(fields);
+        } else if looked_like == Some(words(text)) && text.contains(|c: char| c.is_ascii_digit()) {
+            // As many words as the row before it.
+            if !layout.ignored.iter().any(|pattern| pattern.0.is_match(text)) {
+                unread.line(UnreadKind::Line, line, text);
+            }
+            row_words = looked_like;
         }
     }
     matrix.ended(file)?;
     if !is_complete {
         return Err(file.wrong("it is incomplete: the last line of a complete file is missing"));
     }
-    let Some(mut row) = open else { return Ok(()) };
+    let Some(mut row) = open else { return Ok(unread) };
     if layout.begin.is_empty() {
         // The row is the whole file, and so are the lines after its first one.
         for (name, text) in context {
             row.fields.entry(name).or_insert(text);
         }
     }
-    sink(&row)
+    sink(&row)?;
+    Ok(unread)
 }
 
 /// Why a file is refused whose last number may have lost digits.
 const CUT: &str = "the file ends within this line, and may be cut off: end the line if it is complete";
 
+fn words(line: &str) -> usize {
+    line.split_ascii_whitespace().count()
+}
+
 impl TextLayout {
+    fn has_fields(&self, line: &str) -> bool {
+        let lists = [&self.row, &self.begin, &self.part];
+        lists.into_iter().flatten().any(|pattern| pattern.0.is_match(line))
+    }
+
     /// True if a line has a part of a row, or says why all have failed.
     fn reads(&self, line: &str) -> bool {
         let lists = [&self.row, &self.begin, &self.part, &self.failed];
@@ -593,6 +641,10 @@ impl Row for DerivedRow<'_> {
 
     fn names(&self) -> Vec<String> {
         self.row.names()
+    }
+
+    fn numbers(&self) -> Vec<&str> {
+        self.row.numbers()
     }
 
     fn wrong(&self, what: String) -> ReadError {
