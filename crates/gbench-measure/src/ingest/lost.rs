@@ -7,7 +7,7 @@ use gbench_model::{CaseRecord, FailureKind, Metric, Outcome, Params};
 
 use super::file_run::{FileRun, sources};
 
-/// Fewer loads are no curve: files with other parameters are then of another benchmark.
+/// The least number of loads of a curve. Files with fewer are of benchmarks that differ in other parameters.
 const MIN_LOADS: usize = 3;
 
 /// The number of runs that each case must be in.
