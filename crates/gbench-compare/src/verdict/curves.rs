@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use gbench_model::{Better, CaseId, LoadParameters, ParamValue, direction_of_unit, is_time};
 
-use super::document::{Curve, Row};
+use super::curve::Curve;
+use super::document::Row;
 use super::outcome::Verdict;
 use crate::identity::cases::PairedCase;
 

@@ -125,7 +125,8 @@ fn picture(view: &CurveView<'_>, number: usize) -> Markup {
                             @let (x, y) = at(place);
                             circle cx=(tenth(x)) cy=(tenth(y)) r=(["4", "3.5"][side]) {
                                 title {
-                                    (["base", "head"][side]) ", " (visible(&view.curve.load)) " " (visible(&place.point.load)) ": "
+                                    (["base", "head"][side]) ", " (visible(&view.curve.load)) " "
+                                    (visible(&place.point.load)) ": "
                                     (value(place.throughput, &units[0])) ", " (value(place.latency, &units[1]))
                                 }
                             }
