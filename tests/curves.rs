@@ -383,6 +383,46 @@ fn points_of_a_curve_differ_in_the_load_and_in_nothing_else() {
 }
 
 #[test]
+fn files_of_other_workloads_are_not_files_of_other_loads() {
+    let folder = crate::support::tempdir().unwrap();
+    for run in 0..2 {
+        for (load, model) in [(1, "a"), (2, "a"), (1, "b")] {
+            let mut found = served(load, run, 0.005);
+            found["model_id"] = model.into();
+            std::fs::write(folder.path().join(format!("{model}{load}-{run}.json")), found.to_string())
+                .unwrap();
+        }
+    }
+    ran(folder.path(), "ingest a1-0.json a1-1.json a2-0.json a2-1.json b1-0.json b1-1.json -o r.json")
+        .exits(4);
+    let record = std::fs::read_to_string(folder.path().join("r.json")).unwrap();
+    assert!(record.contains("it is in only 2 of 6 files"), "{record}");
+}
+
+#[test]
+fn a_sweep_of_loadgen_is_a_curve_of_its_files() {
+    let text = std::fs::read_to_string(crate::support::fixture(
+        "formats/loadgen/6.0.17-server/mlperf_log_summary.txt",
+    ));
+    let text = text.unwrap();
+    let folder = crate::support::tempdir().unwrap();
+    let rate = text.lines().find(|line| line.starts_with("target_qps")).unwrap();
+    for (at, qps) in [100, 200, 400].into_iter().enumerate() {
+        for side in ["base", "head"] {
+            std::fs::create_dir_all(folder.path().join(side)).unwrap();
+            let text =
+                text.replace(rate, &format!("target_qps : {qps}")).replace("198.74", &format!("19{at}.74"));
+            let text = if side == "head" { text.replace("823575", "823576") } else { text };
+            std::fs::write(folder.path().join(format!("{side}/{qps}.txt")), text).unwrap();
+        }
+    }
+    let document = verdict(folder.path(), "base head", 3);
+    let curve = only(&document);
+    assert_eq!((curve.load.as_str(), curve.points.len()), ("target_qps", 3));
+    assert_eq!(curve.latency.as_deref(), Some("latency"));
+}
+
+#[test]
 fn records_without_a_declared_load_have_no_curve() {
     let document = compared(&records::standard(1), &records::standard(2));
     assert!(document.curves.is_empty());

@@ -58,9 +58,10 @@ pub use verdict::acceptance::{
 pub use verdict::change::Change;
 pub use verdict::compare::{compare, compare_by, compare_sides, compare_with};
 pub use verdict::conclusion::{check_consistency, is_speed};
+pub use verdict::curve::Curve;
 pub use verdict::document::{
-    Curve, Difference, DoubtfulCase, MemberShift, Method, PairShift, ProfiledCase, Records, RoundsMethod,
-    Row, RowCycles, RowSide, RowTelemetry, SCHEMA_VERDICT, Sequence, Sessions, SideSummary, SideTelemetry,
+    Difference, DoubtfulCase, MemberShift, Method, PairShift, ProfiledCase, Records, RoundsMethod, Row,
+    RowCycles, RowSide, RowTelemetry, SCHEMA_VERDICT, Sequence, Sessions, SideSummary, SideTelemetry,
     TelemetryRemark, VERDICTS_READ, VerdictDocument,
 };
 pub use verdict::outcome::{Conclusion, Verdict};

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use gbench_model::{Better, CaseId, LoadParameters, ParamValue, direction_of_unit, is_time};
 
-use super::document::{Curve, Row};
+use super::curve::Curve;
+use super::document::Row;
 use super::outcome::Verdict;
 use crate::identity::cases::PairedCase;
 
@@ -82,7 +83,9 @@ fn curve(
     let axis = |better: Better| {
         let of_axis = |row: &&&Row| {
             let is_directed = direction_of_unit(&row.unit) == Some(better) && row.better == Some(better);
-            is_directed && row.change.is_some() && (better == Better::Higher || is_time(&row.unit))
+            is_directed
+                && row.centres().iter().any(Option::is_some)
+                && (better == Better::Higher || is_time(&row.unit))
         };
         let names: HashSet<&str> = rows.iter().filter(of_axis).map(|row| row.metric.as_str()).collect();
         let preferred = declared.axes.iter().map(String::as_str).find(|name| names.contains(name));

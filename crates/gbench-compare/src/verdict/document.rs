@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
 use super::change::Change;
+use super::curve::Curve;
 use super::outcome::{Conclusion, Verdict};
 use crate::evidence::history::History;
 use crate::remarks::device_code::{CaseCode, CodeNoise, CodeState};
@@ -74,26 +75,6 @@ pub struct VerdictDocument {
     pub replays: Vec<RunId>,
     /// The evidence itself, where the document is to be self-contained; reports do not use it.
     pub records: Option<Box<Records>>,
-}
-
-/// A benchmark at several loads: cases that differ in one load parameter alone, and in what follows from it.
-#[skip_serializing_none]
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub struct Curve {
-    /// The case without its load, which all points share.
-    pub case: CaseId,
-    /// The parameter that is the load: `max_concurrency`.
-    pub load: String,
-    /// The most severe verdict of its points' rows. A faster point does not make up for a slower one.
-    pub verdict: Verdict,
-    /// By increasing load.
-    pub points: Vec<CaseId>,
-    /// The throughput by which reports draw it, if its points have one.
-    pub throughput: Option<String>,
-    /// The latency by which reports draw it, if its points have one.
-    pub latency: Option<String>,
 }
 
 /// A case under one profiler, on base and on head.

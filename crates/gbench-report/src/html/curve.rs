@@ -67,17 +67,17 @@ fn points(view: &CurveView<'_>) -> Markup {
 }
 
 /// A point of one side.
-struct Place<'v> {
+struct DrawnPoint<'v> {
     point: &'v PointView<'v>,
     throughput: f64,
     latency: f64,
 }
 
-fn places<'v>(view: &'v CurveView<'v>, side: usize) -> Vec<Place<'v>> {
+fn places<'v>(view: &'v CurveView<'v>, side: usize) -> Vec<DrawnPoint<'v>> {
     let centre = |row: Option<&Row>| row?.centres()[side].filter(|value| *value > 0.0 && value.is_finite());
     let place = |point: &'v PointView<'v>| {
         let (throughput, latency) = (centre(point.throughput)?, centre(point.latency)?);
-        Some(Place { point, throughput, latency })
+        Some(DrawnPoint { point, throughput, latency })
     };
     view.points.iter().filter_map(place).collect()
 }
@@ -96,7 +96,7 @@ fn picture(view: &CurveView<'_>, number: usize) -> Markup {
     };
     let x = LogAxis::over(all().map(|place| place.throughput), [LEFT, RIGHT]);
     let y = LogAxis::over(all().map(|place| place.latency), [BOTTOM, TOP]);
-    let at = |place: &Place<'_>| (x.place(place.throughput), y.place(place.latency));
+    let at = |place: &DrawnPoint<'_>| (x.place(place.throughput), y.place(place.latency));
     let ids = [format!("curve-{number}-title"), format!("curve-{number}-desc")];
     html! {
         @if all().next().is_some() {
@@ -125,7 +125,8 @@ fn picture(view: &CurveView<'_>, number: usize) -> Markup {
                             @let (x, y) = at(place);
                             circle cx=(tenth(x)) cy=(tenth(y)) r=(["4", "3.5"][side]) {
                                 title {
-                                    (["base", "head"][side]) ", " (visible(&view.curve.load)) " " (visible(&place.point.load)) ": "
+                                    (["base", "head"][side]) ", " (visible(&view.curve.load)) " "
+                                    (visible(&place.point.load)) ": "
                                     (value(place.throughput, &units[0])) ", " (value(place.latency, &units[1]))
                                 }
                             }
@@ -153,11 +154,11 @@ fn legend() -> Markup {
 /// The load of each point of head, or of base where head has none, as far as they do not cover each other. A point that is
 /// not unchanged always has its label, and a ring in the colour of its verdict, and the verdict itself if
 /// that is bad.
-fn labels(sides: &[Vec<Place<'_>>; 2], at: impl Fn(&Place<'_>) -> (f64, f64)) -> Markup {
+fn labels(sides: &[Vec<DrawnPoint<'_>>; 2], at: impl Fn(&DrawnPoint<'_>) -> (f64, f64)) -> Markup {
     let [base, head] = sides;
     let of_base = base.iter().filter(|it| !head.iter().any(|other| other.point.load == it.point.load));
-    let all: Vec<&Place<'_>> = head.iter().chain(of_base).collect();
-    let is_marked = |place: &&&Place<'_>| place.point.verdict != Verdict::Unchanged;
+    let all: Vec<&DrawnPoint<'_>> = head.iter().chain(of_base).collect();
+    let is_marked = |place: &&&DrawnPoint<'_>| place.point.verdict != Verdict::Unchanged;
     let mut shown: Vec<(f64, f64)> = Vec::new();
     let mut labelled = Vec::new();
     for place in all.iter().filter(is_marked).chain(all.iter().filter(|it| !is_marked(it))) {
