@@ -92,6 +92,10 @@ shared-screens:
 counts:
     cargo test --test all -- --ignored --nocapture counting_real::
 
+# How often a curve of a serving benchmark is red, without a change and with one point slower: a table of docs/evaluation.md
+curves:
+    cargo test --release --test all -- --ignored --nocapture curves::the_table
+
 # What sampling the machine costs while processes run, and whether it moves a median: the table of docs/monitoring.md
 monitoring:
     cargo bench --bench monitoring

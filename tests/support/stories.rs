@@ -103,13 +103,59 @@ pub fn clean() -> Story {
     story
 }
 
-/// The records of the planned cases, each with the rounds that it needed.
+/// A server at eight loads, faster at all of them but one, whose latency is 10 % higher.
+pub fn serving() -> Story {
+    let mut plans = Vec::new();
+    for (index, load) in (0_u32..).zip(SERVED) {
+        let saturated = 1.0 + f64::from(load) / 40.0;
+        let slower = if load == 32 { 0.0953 } else { -0.031 };
+        let rate = Planned {
+            metric: "output_throughput".into(),
+            unit: "tokens/s".into(),
+            usual: 200.0 * f64::from(load) / saturated,
+            ..timed("serving/chat", &differences(200 + index, 0.022, 0.005, 40))
+        };
+        let latency = Planned {
+            metric: "e2el".into(),
+            usual: 0.6 * saturated,
+            ..timed("serving/chat", &differences(300 + index, slower, 0.005, 40))
+        };
+        plans.extend([rate, latency]);
+    }
+    let (mut base, mut head) = sides(&plans);
+    join_points(&mut base);
+    join_points(&mut head);
+    measured(base, head, SequentialRuleName::SeqE5)
+}
+
+/// The loads of [`serving`].
+pub const SERVED: [u32; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
+
+/// Two planned cases, a throughput and a latency, become one point of a curve.
+pub fn join_points(record: &mut RunRecord) {
+    let mut cases = std::mem::take(&mut record.cases).into_iter();
+    for load in SERVED {
+        let (Some(mut point), Some(latency)) = (cases.next(), cases.next()) else { return };
+        point.id.params.insert("concurrency".into(), ParamValue::Int(i64::from(load)));
+        point.id.params.insert("model".into(), ParamValue::Text("tiny-7b".into()));
+        point.metrics.splice(0..0, latency.metrics);
+        point.load = Some(LoadParameters { parameters: vec!["concurrency".into()], ..Default::default() });
+        record.cases.push(point);
+    }
+}
+
+/// The records of the planned cases.
 fn story(plans: Vec<Planned>) -> Story {
     story_by(plans, SequentialRuleName::SeqE2)
 }
 
 fn story_by(plans: Vec<Planned>, rule: SequentialRuleName) -> Story {
-    let (mut base, mut head) = sides(&plans);
+    let (base, head) = sides(&plans);
+    measured(base, head, rule)
+}
+
+/// The records with the rounds that each case needed.
+fn measured(mut base: RunRecord, mut head: RunRecord, rule: SequentialRuleName) -> Story {
     for (record, commit) in [(&mut base, "9f1c2e7ab04d5566"), (&mut head, "02ab45cd66778899")] {
         let comparison = record.comparison.as_mut().unwrap();
         comparison.base = "main (9f1c2e7ab0)".into();
@@ -127,7 +173,7 @@ fn story_by(plans: Vec<Planned>, rule: SequentialRuleName) -> Story {
     for case in base.cases.iter_mut().chain(&mut head.cases) {
         let rounds = standings.iter().find(|standing| standing.case == case.id).unwrap().rounds as usize;
         case.processes.truncate(rounds);
-        case.metrics[0].processes.truncate(rounds);
+        case.metrics.iter_mut().for_each(|metric| metric.processes.truncate(rounds));
     }
     Story { base, head, control: None }
 }

@@ -59,8 +59,8 @@ pub use verdict::change::Change;
 pub use verdict::compare::{compare, compare_by, compare_sides, compare_with};
 pub use verdict::conclusion::{check_consistency, is_speed};
 pub use verdict::document::{
-    Difference, DoubtfulCase, MemberShift, Method, PairShift, ProfiledCase, Records, RoundsMethod, Row,
-    RowCycles, RowSide, RowTelemetry, SCHEMA_VERDICT, Sequence, Sessions, SideSummary, SideTelemetry,
+    Curve, Difference, DoubtfulCase, MemberShift, Method, PairShift, ProfiledCase, Records, RoundsMethod,
+    Row, RowCycles, RowSide, RowTelemetry, SCHEMA_VERDICT, Sequence, Sessions, SideSummary, SideTelemetry,
     TelemetryRemark, VERDICTS_READ, VerdictDocument,
 };
 pub use verdict::outcome::{Conclusion, Verdict};

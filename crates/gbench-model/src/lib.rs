@@ -96,9 +96,9 @@ pub use record::samples::{Metric, ProcessSamples, Stated, Summary};
 pub use record::sandbox::{RunTimes, Sandbox, SandboxState};
 pub use record::stage::{Deadlines, Stage, StageReport, StageStatus};
 pub use record::{
-    CLOCK_DROP, CaseRecord, Conditions, CutShort, JOBS, LEAVES, Margin, MetricDeclaration, ProcessEnd,
-    ProcessRecord, RecordState, ReportedError, RunRecord, RunSource, SCHEMA_RECORD, SCHEMAS_READ, SM_CLOCK,
-    Side, ToolInfo, add_violations, confirms_slowdown,
+    CLOCK_DROP, CaseRecord, Conditions, CutShort, JOBS, LEAVES, LoadParameters, Margin, MetricDeclaration,
+    ProcessEnd, ProcessRecord, RecordState, ReportedError, RunRecord, RunSource, SCHEMA_RECORD, SCHEMAS_READ,
+    SM_CLOCK, Side, ToolInfo, add_violations, confirms_slowdown,
 };
 #[cfg(feature = "schema")]
 pub use schema::Documented;

@@ -241,9 +241,26 @@ pub struct CaseRecord {
     /// decides.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub part_of_whole: bool,
+    /// How the load of a serving benchmark is named: its cases at several loads are a curve.
+    pub load: Option<LoadParameters>,
     /// The profilers' findings. Each profiler ran in a separate process whose times are in no metric.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub profiles: Vec<Profile>,
+}
+
+/// The parameters of a case that are the load on what it measures, such as a server.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct LoadParameters {
+    /// Cases that differ in one of these alone are the points of a curve: `max_concurrency`, `request_rate`.
+    pub parameters: Vec<String>,
+    /// Parameters that may follow from the load, such as the number of requests.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub following: Vec<String>,
+    /// The throughput and the latencies that a curve is drawn by, the preferred ones first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub axes: Vec<String>,
 }
 
 /// How the suite file wants a metric judged.

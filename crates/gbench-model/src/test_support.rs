@@ -69,6 +69,7 @@ pub fn case(id: CaseId, processes: Vec<ProcessRecord>, metrics: Vec<Metric>) -> 
         device_code_varies: false,
         answer: Default::default(),
         part_of_whole: false,
+        load: None,
         profiles: vec![],
     }
 }

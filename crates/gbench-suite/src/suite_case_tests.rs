@@ -85,7 +85,7 @@ fn benchmark_text(benchmark: &Benchmark) -> String {
         writeln!(text, "cuda: {}", serde_json::to_string(entry).unwrap()).unwrap();
     }
     differing!(text, benchmark, fresh, Benchmark {
-        id declared description components kind tags group renamed_from action dir env keep_env build device_code container
+        id declared description components kind tags group load renamed_from action dir env keep_env build device_code container
         requires timing work extract harness metrics pairs points excluded settings sandbox
     });
     text += &settings_text(&benchmark.settings);

@@ -7,7 +7,7 @@ use toml::{Table, Value};
 
 use crate::suite::{Source, Suite};
 
-const OTHERS: [&str; 18] = [
+const OTHERS: [&str; 19] = [
     "id",
     "renamed_from",
     "command",
@@ -20,6 +20,7 @@ const OTHERS: [&str; 18] = [
     "description",
     "tags",
     "group",
+    "load",
     "components",
     "threshold",
     "target",

@@ -6,13 +6,15 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use super::conditions::keep;
 use super::date::{DatedBy, date_in_name};
+use super::description::described_by;
 use crate::adapters::OutputFiles;
 use crate::adapters::formats::{self, Described, Repeats, ResultFile, ResultFormat, RunReading, plain_text};
 use crate::app::paths::shown;
 use crate::app::request::{GivenFlag, shell_flags};
 use crate::ingest::{FileRun, RecordOptions, record};
-use crate::model::{Better, Fault, Result, RunRecord, near, sha256_hex};
+use crate::model::{Better, Fault, Result, RunRecord, near, sha256_hex, shell_word};
 use crate::store::{holds_run, read_record};
 
 /// The word for a format that is known by the file.
@@ -27,6 +29,9 @@ const HEAD: usize = 4096;
 /// Files larger than this are not read: no result of a benchmark is.
 const MAX_BYTES: u64 = 2 << 30;
 
+/// The fact with the sum of the description by which a file was read.
+const DESCRIBED_BY: &str = "described_by";
+
 #[derive(Clone, Debug, Default)]
 pub(crate) struct IngestOptions {
     /// The name of a format; `None` or `auto`: by the file.
@@ -39,8 +44,12 @@ pub(crate) struct IngestOptions {
     pub better: BTreeMap<String, Better>,
     /// The meaning of several rows of one case in a file.
     pub repeats: Repeats,
-    /// The words that `described` was read from, for commands that are shown.
+    /// Only cases with these parameters, of a format that is known.
+    pub conditions: BTreeMap<String, String>,
+    /// The words that `described` and `conditions` were read from, for commands that are shown.
     pub given: Vec<GivenFlag>,
+    /// The sum of the description, which the record keeps: figures that were read by another one may mean something else.
+    pub described_by: Option<String>,
 }
 
 /// The record at a path: of gbench-ci itself, or of a file of another program, or of a folder of such files.
@@ -49,10 +58,15 @@ pub(crate) fn load(path: &Path, options: &IngestOptions) -> Result<RunRecord> {
         let speaks_of_files = !options.units.is_empty()
             || !options.better.is_empty()
             || options.suite.is_some()
+            || !options.conditions.is_empty()
             || options.repeats != Repeats::default();
         if speaks_of_files {
             let what = "it is a record of gbench-ci, and flags are given that speak of other programs' files";
-            return Err(Fault::at_path(path, what, "take --unit, --better, --repeats and --input-suite out"));
+            return Err(Fault::at_path(
+                path,
+                what,
+                "take --unit, --better, --where, --repeats and --input-suite out",
+            ));
         }
         return read_record(path);
     }
@@ -105,12 +119,22 @@ pub(super) fn load_each(
 }
 
 impl IngestOptions {
-    /// Files of one format, or known by themselves. Errors: no format has this name.
+    /// Files of one format, known by themselves, or described by a file that is named. Errors: no format has this name; the
+    /// description cannot be followed.
     pub(crate) fn of_format(name: &str) -> Result<Self> {
+        let format = Some(name.to_owned());
+        if let Some((described, sum)) = described_by(name)? {
+            return Ok(Self {
+                format,
+                described: Some(described),
+                described_by: Some(sum),
+                ..Self::default()
+            });
+        }
         if name != AUTO {
             named(name)?;
         }
-        Ok(Self { format: Some(name.to_owned()), ..Self::default() })
+        Ok(Self { format, ..Self::default() })
     }
 
     fn of_record(&self, format: &str) -> RecordOptions {
@@ -227,7 +251,7 @@ fn json_below(folder: &Path) -> std::io::Result<BTreeMap<String, Vec<u8>>> {
     Ok(files)
 }
 
-struct LoadedFile {
+pub(super) struct LoadedFile {
     /// As it was given.
     name: String,
     bytes: Vec<u8>,
@@ -238,7 +262,7 @@ struct LoadedFile {
 }
 
 impl LoadedFile {
-    fn read(path: &Path) -> Result<Self> {
+    pub(super) fn read(path: &Path) -> Result<Self> {
         let fault = |error: std::io::Error| {
             Fault::of_io(path, "it cannot be read", &error, "check the path, and that you may read it")
         };
@@ -280,7 +304,7 @@ impl LoadedFile {
         sha256_hex(lines.collect::<String>().as_bytes())
     }
 
-    fn result(&self) -> ResultFile<'_> {
+    pub(super) fn result(&self) -> ResultFile<'_> {
         let bytes = self.plain.as_ref().unwrap_or(&self.bytes);
         ResultFile { name: &self.name, bytes, beside: &self.beside }
     }
@@ -402,15 +426,23 @@ fn read_text(
         })
     };
     if let Some(described) = &options.described {
-        let next = "change --rows, --where, --parameters or --metric (a way is said so: --metric NAME=FIELD:UNIT:lower), or the file";
-        return Ok((described.name(), read(described, next)?));
+        let next = match options.format.as_deref().filter(|format| *format != AUTO) {
+            None => "change --rows, --where, --parameters or --metric (a way is said so: --metric NAME=FIELD:UNIT:lower), or the file".to_owned(),
+            Some(format) => format!("change the description in {format}, or the file"),
+        };
+        let mut runs = read(described, &next)?;
+        for run in &mut runs {
+            run.more
+                .extend(options.described_by.iter().map(|sum| (DESCRIBED_BY.to_owned(), sum.clone().into())));
+        }
+        return Ok((described.name(), runs));
     }
     let format = match options.format.as_deref() {
         None | Some(AUTO) => certain(&result, path)?,
         Some(name) => named(name)?,
     };
     let next = format!("look into the file there; docs/formats.md lists what is read of {}", format.name());
-    Ok((format.name(), read(format, &next)?))
+    Ok((format.name(), keep(read(format, &next)?, &options.conditions, result.name)?))
 }
 
 fn certain(file: &ResultFile, path: &Path) -> Result<&'static dyn ResultFormat> {
@@ -420,7 +452,10 @@ fn certain(file: &ResultFile, path: &Path) -> Result<&'static dyn ResultFormat> 
         [only] => Ok(*only),
         [] => {
             let what = "its content does not identify a format with certainty";
-            let next = "name it with `--input-format NAME`, or describe its rows with `--metric`: `gbench-ci ingest --help`";
+            let next = format!(
+                "see what is in it, and how it would be read: `gbench-ci ingest {}`",
+                shell_word(&shown(path))
+            );
             Err(Fault::at_path(path, what, next))
         }
         _ => {
@@ -430,7 +465,7 @@ fn certain(file: &ResultFile, path: &Path) -> Result<&'static dyn ResultFormat> 
     }
 }
 
-pub(crate) fn named(name: &str) -> Result<&'static dyn ResultFormat> {
+fn named(name: &str) -> Result<&'static dyn ResultFormat> {
     formats::named(name).ok_or_else(|| {
         let names = format_names();
         let next = match near(name, &names).first() {

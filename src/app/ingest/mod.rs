@@ -1,6 +1,8 @@
 //! `ingest`: results of other programs become a record, a baseline or runs of a history.
 
+mod conditions;
 mod date;
+mod description;
 mod files;
 
 use std::io::ErrorKind;
@@ -8,7 +10,8 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 pub(crate) use date::DatedBy;
-pub(crate) use files::{AUTO, IngestOptions, is_own, load, load_files, named};
+pub(crate) use description::{NO_FIGURE, UnknownFile, describe, sum_of, unknown_file, write_description};
+pub(crate) use files::{AUTO, IngestOptions, is_own, load, load_files};
 
 use super::reports::verdict_files::json_of;
 use super::request::SelectionRequest;

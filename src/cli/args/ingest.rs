@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::words::words;
 use crate::adapters::formats::{Described, DescribedMetric, Repeats, RowLayout};
-use crate::app::ingest::{AUTO, IngestOptions, named};
+use crate::app::ingest::{AUTO, IngestOptions, sum_of};
 use crate::model::{Better, Fault, Result};
 
 /// Facts that files of other programs leave open.
@@ -27,12 +27,13 @@ pub(crate) struct IngestArgs {
     /// Fields that identify a row; repeatable, or separated by commas
     #[arg(long, value_name = "FIELD", value_delimiter = ',', requires = "metric")]
     parameters: Vec<String>,
-    /// Where the rows are: a JSON path (RFC 9535), or `csv` [default: the elements of a JSON list, the documents of JSON
-    /// lines, the lines of a table]
+    /// Where the rows are: a JSON path (RFC 9535), or `csv` for a table with any separator [default: the elements of a JSON
+    /// list, the documents of JSON lines, the lines of a table]
     #[arg(long, value_name = "PATH", requires = "metric")]
     rows: Option<String>,
-    /// Only rows whose field has this value: op=gelu; repeatable
-    #[arg(id = "where", long = "where", value_name = "FIELD=VALUE", requires = "metric")]
+    /// Only rows whose field, or cases whose parameter, has this value: op=gelu; of a known format also case=NAME and
+    /// metric=NAME; repeatable
+    #[arg(id = "where", long = "where", value_name = "FIELD=VALUE")]
     conditions: Vec<String>,
     /// Meaning of several rows of one case in a file, for tools that append to their file
     #[arg(long, value_parser = words::<Repeats>(), value_name = "MEANING", default_value = "refuse")]
@@ -40,25 +41,32 @@ pub(crate) struct IngestArgs {
 }
 
 impl IngestArgs {
-    /// `format`: a format's name, or `auto`. Errors: flags that cannot be followed.
+    /// `format`: a format's name, a file with a description, or `auto`. Errors: flags that cannot be followed.
     pub(crate) fn options(&self, format: &str) -> Result<IngestOptions> {
-        if format != AUTO {
-            named(format)?;
-        }
+        let named = IngestOptions::of_format(format)?;
         if format != AUTO && !self.metric.is_empty() {
             let what = "the format is named, and its reader knows the metrics";
             return Err(Fault::at_flag("--metric", what, "take --metric or --input-format out"));
         }
         let better = pairs("--better", &self.better, "write METRIC=lower or METRIC=higher")?;
         let better = better.into_iter().map(|(name, way)| Ok((name, direction("--better", &way)?)));
+        let conditions = pairs("--where", &self.conditions, "write FIELD=VALUE")?;
+        let given = self.given();
+        let lines: String = given.iter().map(|(flag, value)| format!("{flag} {value}\n")).collect();
+        let by_flags = self.described()?.map(|described| (described, sum_of(&lines)));
+        let by_file = named.described.zip(named.described_by);
+        let (mut described, described_by) = by_flags.or(by_file).unzip();
+        described.iter_mut().for_each(|described| described.conditions.extend(conditions.clone()));
         Ok(IngestOptions {
             format: Some(format.to_owned()),
-            described: self.described()?,
+            described,
             suite: self.input_suite.clone(),
             units: pairs("--unit", &self.unit, "write METRIC=UNIT")?,
             better: better.collect::<Result<_>>()?,
             repeats: self.repeats,
-            given: self.given(),
+            conditions,
+            given,
+            described_by,
         })
     }
 
@@ -103,7 +111,6 @@ impl IngestArgs {
         };
         Ok(Some(Described {
             layout,
-            conditions: pairs("--where", &self.conditions, "write FIELD=VALUE")?,
             parameters: self.parameters.clone(),
             metrics: self.metrics()?,
             case: "rows".into(),

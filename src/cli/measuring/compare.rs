@@ -99,7 +99,8 @@ pub(crate) struct CompareArgs {
         help_heading = "Files of other programs"
     )]
     head_files: Vec<PathBuf>,
-    /// Format: a name from docs/formats.md; `auto`: detect it from the contents, and refuse the file if it is ambiguous
+    /// Format: a name from docs/formats.md, or a file NAME.toml that describes rows; `auto`: detect it from the contents, and
+    /// refuse the file if it is ambiguous
     #[arg(long, value_name = "NAME", default_value = AUTO, help_heading = "Files of other programs")]
     input_format: String,
     #[command(flatten)]

@@ -27,7 +27,8 @@ pub(crate) struct ExportArgs {
     output: Option<PathBuf>,
     #[command(flatten)]
     place: ArtifactsArgs,
-    /// Format of another program's file: a name from docs/formats.md; `auto`: detect it from the contents
+    /// Format of another program's file: a name from docs/formats.md, or a file NAME.toml that describes its rows; `auto`:
+    /// detect it from the contents
     #[arg(long, value_name = "NAME", default_value = AUTO)]
     input_format: String,
 }

@@ -1,15 +1,19 @@
 //! `gbench-ci ingest`: results of other programs become a record, a baseline or runs of a history.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use crate::app::ingest::{AUTO, DatedBy, IngestRequest, Keep, ingest};
+use super::guess;
+use crate::app::ingest::{
+    AUTO, DatedBy, IngestRequest, Keep, NO_FIGURE, UnknownFile, describe, ingest, unknown_file,
+    write_description,
+};
 use crate::app::paths::shown;
 use crate::cli::args::{ArtifactsArgs, IngestArgs};
 use crate::cli::terminal::style;
 use crate::cli::terminal::write::{check_place, wrote};
 use crate::model::text::count;
-use crate::model::{Exit, Result, RunRecord};
+use crate::model::{Exit, Fault, Location, Result, RunRecord, shell_word};
 use crate::report::{self, Format, Options};
 use crate::suite::Benchmark;
 
@@ -17,15 +21,20 @@ use crate::suite::Benchmark;
 ///
 /// Each file counts as one process of a run, and each of its rows is a case with parameters. The format is detected from the
 /// contents of the file; if it is ambiguous, name it with --format. For any other JSON, JSON lines or CSV, describe the rows
-/// with --metric, --parameters, --rows and --where. docs/formats.md lists the formats.
+/// with --metric, --parameters, --rows and --where, or in a file: `ingest` of an unknown file shows what it seems to hold and
+/// how it would be read. docs/formats.md lists the formats.
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct IngestCommandArgs {
     /// Files, or folders of files
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Format: a name from docs/formats.md; `auto`: detect it from the contents, and refuse the file if it is ambiguous
+    /// Format: a name from docs/formats.md, or a file NAME.toml that describes rows; `auto`: detect it from the contents, and
+    /// refuse the file if it is ambiguous
     #[arg(long, visible_alias = "input-format", value_name = "NAME", default_value = AUTO)]
     format: String,
+    /// Guess how the rows of a file are read, write that description to this file (`-`: standard output), and import nothing
+    #[arg(long, value_name = "OUT.toml", conflicts_with_all = ["output", "save", "history", "each"])]
+    describe: Option<PathBuf>,
     #[command(flatten)]
     how: IngestArgs,
     /// Treat each run in the files as separate, for example a year of nightly runs
@@ -57,6 +66,9 @@ pub(crate) struct IngestCommandArgs {
 }
 
 pub(crate) fn run(args: &IngestCommandArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
+    if let Some(to) = &args.describe {
+        return described(&args.files, to, out);
+    }
     check_place("--output", args.output.as_deref())?;
     let request = IngestRequest {
         files: args.files.clone(),
@@ -64,7 +76,10 @@ pub(crate) fn run(args: &IngestCommandArgs, builtins: &[Benchmark], out: &mut im
         each: args.each.then_some(args.dated_by),
         keep: keep(args),
     };
-    let ingested = ingest(&request, builtins)?;
+    let ingested = match ingest(&request, builtins) {
+        Ok(ingested) => ingested,
+        Err(fault) => return Err(explained(fault, &request, out)?),
+    };
     let [record] = ingested.records.as_slice() else {
         let runs = count(ingested.records.len(), "run");
         let span = [ingested.records.first(), ingested.records.last()];
@@ -82,6 +97,36 @@ pub(crate) fn run(args: &IngestCommandArgs, builtins: &[Benchmark], out: &mut im
         wrote(writeln!(out, "\nrecord  {}", shown(place)))?;
     }
     Ok(exit_of(&ingested.records))
+}
+
+/// Writes the description of a file's rows.
+fn described(files: &[PathBuf], to: &Path, out: &mut impl Write) -> Result<Exit> {
+    let [file] = files else {
+        let next = "name one file: `gbench-ci ingest --describe rows.toml FILE`";
+        return Err(Fault::at_flag("--describe", "several files are given, and one is described", next));
+    };
+    let text = describe(file)?;
+    if to == Path::new("-") {
+        wrote(write!(out, "{text}"))?;
+        return Ok(Exit::Pass);
+    }
+    write_description(&text, to)?;
+    let [by, file] = [to, file].map(|path| shell_word(&shown(path)));
+    wrote(writeln!(out, "wrote {by}: check it, then `gbench-ci ingest --format {by} {file}`"))?;
+    Ok(Exit::Pass)
+}
+
+/// The error of a file of no known format, after what the file seems to hold.
+fn explained(fault: Fault, request: &IngestRequest, out: &mut impl Write) -> Result<Fault> {
+    let is_about = |file: &UnknownFile| fault.place == Location::Path(file.path.clone());
+    let unknown = (!request.options.says_how()).then(|| unknown_file(&request.files)).flatten();
+    let Some(file) = unknown.filter(is_about) else { return Ok(fault) };
+    wrote(guess::write(&file, out).and_then(|()| out.flush()))?;
+    let next = match file.guess.described {
+        Some(_) => "check the guess above, and give the command with what is right",
+        None => NO_FIGURE,
+    };
+    Ok(Fault { next: next.into(), ..fault })
 }
 
 fn exit_of(records: &[RunRecord]) -> Exit {

@@ -4,6 +4,7 @@ pub(super) mod baseline;
 pub(super) mod explain;
 pub(super) mod export;
 pub(super) mod gc;
+mod guess;
 pub(super) mod history;
 pub(super) mod ingest;
 pub(super) mod manifest;

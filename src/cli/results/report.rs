@@ -26,7 +26,8 @@ pub(crate) struct ReportArgs {
     what: Option<String>,
     #[command(flatten)]
     place: ArtifactsArgs,
-    /// Format of another program's file: a name from docs/formats.md; `auto`: detect it from the contents
+    /// Format of another program's file: a name from docs/formats.md, or a file NAME.toml that describes its rows; `auto`:
+    /// detect it from the contents
     #[arg(long, value_name = "NAME", default_value = AUTO)]
     input_format: String,
     /// Format to write

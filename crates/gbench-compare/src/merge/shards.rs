@@ -8,6 +8,7 @@ use crate::remarks::device_code_rows;
 use crate::verdict::conclusion::{
     FailurePolicy, check_says, conclude, counts, derived, most_severe, severity_order, was_compared,
 };
+use crate::verdict::curves;
 use crate::verdict::document::{Method, RoundsMethod, Row, SCHEMA_VERDICT, SideSummary, VerdictDocument};
 use crate::verdict::outcome::{Conclusion, Verdict};
 use crate::wording::parts::counted;
@@ -104,6 +105,7 @@ fn of_several(parts: Vec<VerdictPart>) -> Result<VerdictDocument> {
         },
         differences,
         rows,
+        curves: curves::merged(parts.iter().flat_map(|part| &part.verdict.curves)),
         warnings,
         warning_codes,
         nothing_measured: parts.iter().flat_map(|part| part.verdict.nothing_measured.clone()).collect(),

@@ -242,6 +242,7 @@ pub(crate) fn speedup_case(
         device_code: None,
         device_code_varies: false,
         part_of_whole: false,
+        load: None,
         profiles: Vec::new(),
     })
 }

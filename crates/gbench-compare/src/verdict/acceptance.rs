@@ -12,6 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::conclusion::{counts, derived, most_severe, worse_by};
+use super::curves;
 use super::document::{Row, VerdictDocument};
 use super::outcome::{Conclusion, Verdict};
 use crate::merge::document::{Group, Merged};
@@ -296,6 +297,7 @@ impl AppliedAcceptances {
         if verdict.rows == group.verdict.rows {
             return group.clone();
         }
+        verdict.curves = curves::judged_by(&verdict.rows, &verdict.curves);
         verdict.counts = counts(&verdict.rows);
         let (conclusion, exits) = derived(&verdict);
         // The document leaves several codes possible: the most severe is taken.

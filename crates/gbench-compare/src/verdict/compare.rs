@@ -9,6 +9,7 @@ use gbench_model::{
 };
 
 use super::conclusion::{FailurePolicy, conclude, counts as verdict_counts, severity_order};
+use super::curves;
 use super::document::{DoubtfulCase, Method, Row, RowCycles, SCHEMA_VERDICT, SideSummary, VerdictDocument};
 use super::outcome::Verdict;
 use super::policy::{Policy, Reproduce, SideInput};
@@ -224,6 +225,7 @@ pub fn compare_by(
     warnings.extend(of_side(Side::Base, base));
     warnings.extend(of_side(Side::Head, head));
     rows.sort_by(severity_order);
+    let curves = curves::of(&pairs, &rows);
     let mut profiles = profiles::of(&pairs);
     profiles.sort_by_key(|profiled| rows.iter().position(|row| row.case == profiled.case));
 
@@ -265,6 +267,7 @@ pub fn compare_by(
         },
         differences,
         rows,
+        curves,
         warnings,
         warning_codes,
         nothing_measured: [doubtful(Side::Base, base), doubtful(Side::Head, head)].concat(),

@@ -8,6 +8,7 @@ use gbench_model::{
 };
 
 use super::change::Change;
+use super::curves;
 use super::document::{Method, Row, RowSide, VerdictDocument};
 use super::outcome::{Conclusion, Verdict};
 use super::policy::Policy;
@@ -214,6 +215,9 @@ pub(crate) fn check_says(
 ) -> Result<(), String> {
     if document.counts != counts(&document.rows) {
         return Err("its counts are not those of its rows".into());
+    }
+    if document.curves != curves::judged_by(&document.rows, &document.curves) {
+        return Err("the verdicts of its curves are not those of its rows".into());
     }
     if document.conclusion != conclusion {
         return Err(format!("its rows give {conclusion:?}, and the verdict has {:?}", document.conclusion));

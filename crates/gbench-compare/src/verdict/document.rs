@@ -48,6 +48,9 @@ pub struct VerdictDocument {
     pub differences: Vec<Difference>,
     /// One row per case and judged metric: regressed first, then by weight.
     pub rows: Vec<Row>,
+    /// The curves of serving benchmarks, whose points are cases of `rows`. They decide nothing: each point has its own rows.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub curves: Vec<Curve>,
     pub warnings: Vec<String>,
     /// `warnings` as values, in the same order. Empty in documents of earlier versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -71,6 +74,26 @@ pub struct VerdictDocument {
     pub replays: Vec<RunId>,
     /// The evidence itself, where the document is to be self-contained; reports do not use it.
     pub records: Option<Box<Records>>,
+}
+
+/// A benchmark at several loads: cases that differ in one load parameter alone, and in what follows from it.
+#[skip_serializing_none]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Curve {
+    /// The case without its load, which all points share.
+    pub case: CaseId,
+    /// The parameter that is the load: `max_concurrency`.
+    pub load: String,
+    /// The most severe verdict of its points' rows. A faster point does not make up for a slower one.
+    pub verdict: Verdict,
+    /// By increasing load.
+    pub points: Vec<CaseId>,
+    /// The throughput by which reports draw it, if its points have one.
+    pub throughput: Option<String>,
+    /// The latency by which reports draw it, if its points have one.
+    pub latency: Option<String>,
 }
 
 /// A case under one profiler, on base and on head.

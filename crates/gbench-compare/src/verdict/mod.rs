@@ -4,6 +4,7 @@ pub(crate) mod acceptance;
 pub(crate) mod change;
 pub(crate) mod compare;
 pub(crate) mod conclusion;
+pub(crate) mod curves;
 pub(crate) mod document;
 pub(crate) mod outcome;
 pub(crate) mod policy;

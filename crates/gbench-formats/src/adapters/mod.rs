@@ -20,8 +20,8 @@ mod tests;
 use std::fmt;
 
 pub use interface::adapter::{
-    About, Adapter, Amount, CaseName, CaseRequest, End, Invocation, Language, Lists, MetricReading, Need,
-    Reading, Reads, Refusal, SummaryReading,
+    About, Adapter, Amount, CaseName, CaseRequest, End, Invocation, Language, Lists, LoadFields,
+    MetricReading, Need, Reading, Reads, Refusal, SummaryReading,
 };
 pub use interface::check::{list, list_beside, read};
 pub use interface::output::{HarnessOutput, OutputFiles, Place, ReadError, STDERR};

@@ -2,6 +2,9 @@
 //!
 //! No file is read here: `app` reads them and knows the format.
 
+mod file_run;
+mod lost;
 mod record;
 
-pub use record::{FileRun, RecordOptions, record};
+pub use file_run::FileRun;
+pub use record::{RecordOptions, record};

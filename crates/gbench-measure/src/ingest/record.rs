@@ -1,14 +1,17 @@
 //! The record of files with runs of one subject.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write;
 use std::time::SystemTime;
 
 use serde_json::Value;
 
+use super::file_run::{FileRun, sources};
+use super::lost::{lost, runs_of_a_case};
 use crate::run::record::case_record::summary_of;
-use gbench_formats::adapters::formats::{RunReading, changes_by_itself};
-use gbench_formats::adapters::{CaseName, End, MetricReading, Reading};
+use crate::run::requests::{answered, lost_requests};
+use gbench_formats::adapters::formats::{changes_by_itself, named};
+use gbench_formats::adapters::{CaseName, End, LoadFields, MetricReading, Reading};
 use gbench_model::{
     Better, CaseId, CaseRecord, FailureKind, Fault, Ingested, IngestedFile, Kind, Manifest, Metric,
     MetricDeclaration, Outcome, OutcomeCode, ParamValue, Params, ProcessRecord, ProcessSamples, RecordState,
@@ -21,15 +24,6 @@ const CASE: &str = "case";
 
 /// Percentiles of samples, as in a run without a suite file.
 const PERCENTILES: [f64; 6] = [25.0, 50.0, 75.0, 90.0, 95.0, 99.0];
-
-#[derive(Clone, Debug)]
-pub struct FileRun {
-    pub path: String,
-    pub sha256: String,
-    pub bytes: u64,
-    pub modified: SystemTime,
-    pub run: RunReading,
-}
 
 /// The user's answers to questions that files leave open.
 #[derive(Clone, Debug, Default)]
@@ -67,13 +61,15 @@ pub fn record(files: &[FileRun], options: &RecordOptions) -> Result<RunRecord> {
     named_metrics(&cases, options)?;
     refuse_contradiction(&cases, options)?;
     let ids = ids(&cases, options)?;
+    let load = named(&options.format).map_or(LoadFields::NONE, |format| format.load());
+    let side = FilesOfSide { files, load, runs: runs_of_a_case(files, load) };
     let mut warnings = vec![format!(
         "its figures come from {} of {}, which gbench-ci did not measure: what the machine did meanwhile is not known",
         gbench_model::text::count(sources(files).len(), "file"),
         options.format
     )];
     warnings.extend(settings_differ(files));
-    let cases = cases.iter().zip(ids).map(|(case, id)| case.record(id, files, options)).collect();
+    let cases = cases.iter().zip(ids).map(|(case, id)| case.record(id, &side, options)).collect();
     Ok(RunRecord {
         schema: SCHEMA_RECORD.into(),
         run_id: run_id(&started, files),
@@ -94,26 +90,6 @@ pub fn record(files: &[FileRun], options: &RecordOptions) -> Result<RunRecord> {
         cases,
         warnings,
     })
-}
-
-impl FileRun {
-    /// UTC, RFC 3339 with milliseconds.
-    fn started(&self) -> String {
-        let modified = || humantime::format_rfc3339_millis(self.modified).to_string();
-        self.run.started.clone().unwrap_or_else(modified)
-    }
-
-    /// True if only their whole names tell two of its cases apart: the rest is how often they were measured.
-    fn has_namesakes(&self) -> bool {
-        let mut seen = HashSet::new();
-        let mut cases = self.run.readings.iter().map(|reading| &reading.case);
-        cases.any(|CaseName { case, params, .. }| !seen.insert((case, params)))
-    }
-
-    /// Everything that is known of its machine, software and workload.
-    fn facts(&self) -> impl Iterator<Item = (&String, &Value)> {
-        self.run.facts.iter().chain(&self.run.more)
-    }
 }
 
 /// Checks that files of one side belong together: processes of a case differ only in their figures, and in how often they
@@ -205,12 +181,6 @@ fn ingested(files: &[FileRun], options: &RecordOptions) -> Ingested {
     }
 }
 
-/// The files, each once.
-fn sources(files: &[FileRun]) -> Vec<&FileRun> {
-    let mut seen = HashSet::new();
-    files.iter().filter(|file| seen.insert(&file.path)).collect()
-}
-
 fn fact_text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
@@ -284,6 +254,13 @@ fn ids(cases: &[Case], options: &RecordOptions) -> Result<Vec<CaseId>> {
         .collect()
 }
 
+/// The runs of a side; each case is in so many `runs` of them.
+struct FilesOfSide<'a> {
+    files: &'a [FileRun],
+    load: LoadFields,
+    runs: usize,
+}
+
 struct Case<'a> {
     name: CaseName,
     /// With the index of the process.
@@ -317,7 +294,8 @@ impl Case<'_> {
         })
     }
 
-    fn record(&self, id: CaseId, files: &[FileRun], options: &RecordOptions) -> CaseRecord {
+    fn record(&self, id: CaseId, side: &FilesOfSide, options: &RecordOptions) -> CaseRecord {
+        let FilesOfSide { files, load, .. } = *side;
         let mut record = CaseRecord {
             id,
             description: String::new(),
@@ -339,6 +317,7 @@ impl Case<'_> {
             device_code: None,
             device_code_varies: false,
             part_of_whole: false,
+            load: load.declared(),
             profiles: Vec::new(),
         };
         for (index, (place, reading)) in self.readings.iter().enumerate() {
@@ -356,11 +335,19 @@ impl Case<'_> {
             if record.outcome.is_measured() || (outcome.is_failure() && !record.outcome.is_failure()) {
                 record.outcome = outcome.clone();
             }
+            let answer: BTreeMap<_, _> = answered(load, &reading.metadata).into_iter().collect();
+            if let Some(lost) =
+                lost_requests(&record.answer, &answer).filter(|_| record.outcome.is_measured())
+            {
+                record.outcome = lost;
+            }
+            record.answer.extend(answer);
             record.metadata.extend(reading.metadata.clone());
             record.processes.push(process(index, file, outcome));
         }
         record.metrics.sort_by(|one, other| one.name.cmp(&other.name));
-        if let Some(lost) = self.lost(&record, files).filter(|_| record.outcome.is_measured()) {
+        let lost = lost(&record, self.readings.len(), files, side.runs);
+        if let Some(lost) = lost.filter(|_| record.outcome.is_measured()) {
             record.outcome = lost;
         }
         for metric in &mut record.metrics {
@@ -373,27 +360,6 @@ impl Case<'_> {
             record.declared.entry(metric.name.clone()).or_default().exact = Some(false);
         }
         record
-    }
-
-    /// The outcome of a case that some files lack: a run that crashed before a case has no row for it.
-    fn lost(&self, record: &CaseRecord, files: &[FileRun]) -> Option<Outcome> {
-        let word = if sources(files).len() < files.len() { "runs" } else { "files" };
-        let files = files.len();
-        let is_judged = |metric: &&Metric| {
-            record.declared.get(&metric.name).and_then(|declared| declared.gate) != Some(false)
-        };
-        let here = self.readings.len();
-        let metric = record.metrics.iter().filter(is_judged).find(|metric| metric.processes.len() < here);
-        let (what, count) = match metric {
-            _ if here < files => ("it".to_owned(), here),
-            Some(metric) => (format!("its `{}`", metric.name), metric.processes.len()),
-            None => return None,
-        };
-        Some(Outcome::Failed {
-            kind: FailureKind::Harness,
-            cause: format!("{what} is in only {count} of {files} {word}"),
-            advice: "check why the others lack it: an aborted run leaves no row".into(),
-        })
     }
 }
 

@@ -11,6 +11,7 @@ mod process;
 mod profiling;
 mod python;
 pub(crate) mod record;
+pub(crate) mod requests;
 mod rounds;
 mod samples;
 mod session;

@@ -242,6 +242,7 @@ fn head_of(case: &CaseRecord) -> CaseRecord {
         device_code: case.device_code.clone(),
         device_code_varies: case.device_code_varies,
         part_of_whole: case.part_of_whole,
+        load: case.load.clone(),
         profiles: case.profiles.clone(),
     }
 }

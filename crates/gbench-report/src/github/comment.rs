@@ -113,6 +113,9 @@ pub(super) fn page(merged: &Merged, context: &PublishContext, layout: CommentLay
         section.explain(&mut budget);
     }
     for section in &mut sections {
+        section.draw(&mut budget);
+    }
+    for section in &mut sections {
         section.profile(&mut budget);
     }
     fill(&mut sections, &[Verdict::Improved, Verdict::Gone, Verdict::New], &mut budget);

@@ -1,5 +1,7 @@
 //! Positions and ticks of a chart.
 
+use std::f64::consts::LN_10;
+
 /// Maps a range of values to a range of pixels.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Axis {
@@ -48,6 +50,38 @@ impl Axis {
     }
 }
 
+/// The same for values above zero, of which equal ratios are equal distances.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LogAxis(Axis);
+
+impl LogAxis {
+    pub(super) fn over(values: impl Iterator<Item = f64>, ends: [f64; 2]) -> Self {
+        Self(Axis::over(values.map(f64::ln), ends))
+    }
+
+    pub(super) fn place(&self, value: f64) -> f64 {
+        self.0.place(value.ln())
+    }
+
+    /// Round values within it, at most this number.
+    pub(super) fn ticks(&self, most: usize) -> Vec<f64> {
+        let decades = (self.0.low / LN_10).floor() as i32..=(self.0.high / LN_10).floor() as i32;
+        let is_inside = |tick: &f64| (self.0.low..=self.0.high).contains(&tick.ln());
+        let of = |steps: &[f64]| -> Vec<f64> {
+            let all =
+                decades.clone().flat_map(|power| steps.iter().map(move |step| step * 10_f64.powi(power)));
+            all.filter(is_inside).collect()
+        };
+        let finer = [&[1.0, 1.5, 2.0, 3.0, 5.0, 7.0][..], &[1.0, 2.0, 5.0], &[1.0, 3.0], &[1.0]];
+        let mut ticks = finer.into_iter().map(of).find(|ticks| ticks.len() <= most).unwrap_or_default();
+        if ticks.len() < 2 {
+            let axis = Axis { low: self.0.low.exp(), high: self.0.high.exp(), ..self.0 };
+            ticks = axis.ticks(most as u32).into_iter().filter(|tick| *tick > 0.0).collect();
+        }
+        ticks
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -60,6 +94,25 @@ mod tests {
         assert_eq!(ticks.len(), 2, "{ticks:?}");
         assert!(ticks.iter().zip(expected).all(|(tick, it)| (tick - it).abs() < 1e-12), "{ticks:?}");
         assert!(axis.place(0.00131) < axis.place(0.00123));
+    }
+
+    #[test]
+    fn ticks_of_ratios_are_round_and_few() {
+        for (values, most, expected) in [
+            ([100.0, 20_000.0], 3, vec![100.0, 1000.0, 10_000.0]),
+            ([610.0, 2600.0], 5, vec![700.0, 1000.0, 1500.0, 2000.0]),
+            ([1.0, 1.1], 4, vec![1.0, 1.05, 1.1]),
+        ] {
+            let axis = LogAxis::over(values.into_iter(), [0.0, 100.0]);
+            let ticks: Vec<f64> =
+                axis.ticks(most).iter().map(|tick| (tick * 100.0).round() / 100.0).collect();
+            assert_eq!(ticks, expected);
+        }
+        for values in [vec![], vec![0.0], vec![-1.0, f64::NAN], vec![1e-300, 1e300]] {
+            let axis = LogAxis::over(values.iter().copied(), [100.0, 0.0]);
+            assert!(axis.place(1.0).is_finite() && axis.place(0.0).is_finite(), "{values:?}");
+            assert!(axis.ticks(5).len() < 40, "{values:?}");
+        }
     }
 
     #[test]

@@ -6,9 +6,11 @@ use maud::{Markup, html};
 
 use super::addresses::case_page;
 use super::contents::ComparisonPage;
+use super::curve::curves;
 use super::page::{SiteFrame, facts, part, scrolled, table, tone};
 use crate::layout::emphasis::Emphasis;
 use crate::layout::escape::visible;
+use crate::verdict::curves::CurveView;
 use crate::verdict::view::{RowView, VerdictView};
 use gbench_compare::Difference;
 use gbench_compare::trend::TrendsDocument;
@@ -34,6 +36,7 @@ fn name(comparison: &ComparisonPage) -> String {
 fn body(comparison: &ComparisonPage, trends: Option<&TrendsDocument>, frame: &SiteFrame) -> Markup {
     let document = &comparison.document;
     let view = VerdictView::new(document);
+    let of_loads = CurveView::all(document);
     let rows = Rows { comparison, trends };
     let said: Vec<(&str, Markup)> =
         view.facts().into_iter().map(|(label, text)| (label, html! { (visible(&text)) })).collect();
@@ -55,6 +58,7 @@ fn body(comparison: &ComparisonPage, trends: Option<&TrendsDocument>, frame: &Si
             }
         }
         (part("differs", "Differs, and must agree for a comparison", !strict.is_empty(), &differences(&strict)))
+        (part("curves", &CurveView::heading(&of_loads), !of_loads.is_empty(), &curves(&of_loads)))
         @for (number, group) in view.groups.iter().enumerate() {
             (part(&format!("group-{number}"), &group.title(), true, &rows.table(&group.shown, &group.title())))
         }

@@ -12,6 +12,7 @@
 //! overview    the first page
 //! case        a page per case
 //! comparison  a page per comparison
+//! curve       a serving benchmark at several loads
 //! ```
 
 pub(super) mod addresses;
@@ -20,6 +21,7 @@ mod case;
 mod chart;
 mod comparison;
 mod contents;
+mod curve;
 mod events;
 mod overview;
 mod page;

@@ -14,7 +14,7 @@ fn is_invisible(c: char) -> bool {
 
 /// One line of text with only visible characters: line breaks and tabs become a space, other control, bidirectional and
 /// zero-width characters their code (`\u{1b}`).
-pub(crate) fn visible(text: &str) -> Cow<'_, str> {
+pub fn visible(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_invisible) {
         return Cow::Borrowed(text);
     }
@@ -37,6 +37,7 @@ pub(crate) fn ascii(text: &str) -> String {
             '…' => out.push_str("..."),
             'µ' | 'μ' => out.push('u'),
             '±' => out.push_str("+-"),
+            '→' => out.push_str("->"),
             // `61 °C` is `61 C`.
             '°' => {}
             '✓' => out.push('+'),

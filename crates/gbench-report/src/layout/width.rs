@@ -139,7 +139,7 @@ pub(crate) fn fold_name(text: &str, limit: usize) -> Vec<String> {
 
 /// A shell command over several lines, each but the last with a final backslash, broken only at spaces outside quotes, so
 /// that it can be pasted. A single argument longer than the line is unbroken.
-pub(crate) fn fold_command(command: &str, limit: usize) -> Vec<String> {
+pub fn fold_command(command: &str, limit: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in shell_words(command) {
         let extra = if lines.len() > 1 { 2 } else { 0 };

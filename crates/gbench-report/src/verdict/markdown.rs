@@ -1,6 +1,7 @@
 //! A verdict for a pull request or a summary page, in GitHub-flavoured Markdown. The same order as in a terminal; details
 //! are folded. Every text from the document passes through `escape`.
 
+use super::curves::CurveView;
 use super::method;
 use super::rows::Shape;
 use super::summary::{Speedup, left_out};
@@ -36,6 +37,8 @@ pub(super) fn text(view: &VerdictView, limit: usize) -> String {
     for group in &view.groups {
         part(&mut page, &group.title(), &section(group, limit));
     }
+    let of_loads = CurveView::all(document);
+    part(&mut page, &CurveView::heading(&of_loads), &curves(&of_loads, limit));
     if let Some(profiles) = &view.profiles {
         let style = MarkdownStyle { name: &kernel_name, prose: &prose, rows: limit, max_named: MAX_NAMED };
         part(&mut page, moved::TITLE, &profiles.markdown(&style));
@@ -60,6 +63,15 @@ pub(super) fn text(view: &VerdictView, limit: usize) -> String {
     }
     fold(&mut page, "How it was decided", &format!("{}\n", prose(&view.method())));
     page.trim_end().to_owned() + "\n"
+}
+
+fn curves(curves: &[CurveView], limit: usize) -> String {
+    let style = MarkdownStyle { name: &code, prose: &prose, rows: limit, max_named: MAX_NAMED };
+    let mut text: String = curves.iter().take(limit).map(|curve| curve.markdown(&style)).collect();
+    if curves.len() > limit {
+        text += &format!("\nand {} more, in the JSON document.\n", count(curves.len() - limit, "curve"));
+    }
+    text
 }
 
 fn section(group: &VerdictGroup, limit: usize) -> String {

@@ -3,6 +3,7 @@
 #[cfg(test)]
 pub(super) mod case_tests;
 mod csv;
+pub(super) mod curves;
 pub(super) mod device_code;
 mod jsonl;
 mod junit;

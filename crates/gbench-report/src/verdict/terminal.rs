@@ -1,6 +1,7 @@
 //! A verdict for a terminal or a CI log, in the order of importance: the verdict, the counts, the changes, the command to
 //! reproduce them, and then the rest.
 
+use super::curves::CurveView;
 use super::method;
 use super::rows::Shape;
 use super::summary::counts_text;
@@ -33,6 +34,7 @@ pub(super) fn render(view: &VerdictView, style: Style, all: bool) -> String {
         page.heading(&group.title(), group.verdict.into());
         rows(&mut page, &group.shown, if all { usize::MAX } else { MAX_ROWS });
     }
+    CurveView::terminal(&CurveView::all(document), all, &mut page);
     if let Some(profiles) = &view.profiles {
         profiles.terminal(&mut page, if all { usize::MAX } else { SHOWN_ROWS });
     }

@@ -234,7 +234,7 @@ fn is_unbuilt(side: &RowSide) -> bool {
 }
 
 impl<'a> RowView<'a> {
-    fn new(row: &'a Row, name: String) -> Self {
+    pub(super) fn new(row: &'a Row, name: String) -> Self {
         let [base, head] = number::centres(row);
         let (mut change, mut interval) = (String::new(), String::new());
         if let Some(measured) = &row.change {

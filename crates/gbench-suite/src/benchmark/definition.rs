@@ -12,7 +12,8 @@ use super::launch::{Action, Build, Requires};
 use super::python::{PythonEntry, PythonSource, SideTree};
 use super::source_pairs::SourcePairs;
 use super::work::Work;
-use gbench_model::{BenchmarkId, Component, KernelCall, Kind, Params, Settings, Timing};
+use gbench_formats::adapters::LoadFields;
+use gbench_model::{BenchmarkId, Component, KernelCall, Kind, LoadParameters, Params, Settings, Timing};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Benchmark {
@@ -23,6 +24,8 @@ pub struct Benchmark {
     pub kind: Kind,
     pub tags: Vec<String>,
     pub group: Option<String>,
+    /// The parameter that is the load on a server: the points that differ in it alone are a curve.
+    pub load: Option<String>,
     /// Its id in earlier commits, such as the base of a comparison.
     pub renamed_from: Option<BenchmarkId>,
     pub action: Action,
@@ -88,6 +91,23 @@ impl Benchmark {
         whole.is_some_and(|whole| params.get(CASE).is_some_and(|case| !case.is_written(whole)))
     }
 
+    /// The load in the results of its program; empty if its harness is unknown or has none.
+    pub fn load_fields(&self) -> LoadFields {
+        let harness = self.harness.as_ref().and_then(|entry| entry.harness);
+        harness.map_or(LoadFields::NONE, |harness| harness.0.about().load)
+    }
+
+    /// As a record has it: by the suite file, else by the harness.
+    pub fn load_parameters(&self) -> Option<LoadParameters> {
+        let of_harness = self.load_fields().declared();
+        match &self.load {
+            None => of_harness,
+            Some(own) => {
+                Some(LoadParameters { parameters: vec![own.clone()], ..of_harness.unwrap_or_default() })
+            }
+        }
+    }
+
     /// True if its processes compile kernels, which the processes of a run share.
     pub fn compiles_kernels(&self) -> bool {
         match self.action {
@@ -143,6 +163,7 @@ impl Benchmark {
             kind: Kind::default(),
             tags: Vec::new(),
             group: None,
+            load: None,
             renamed_from: None,
             action,
             dir,

@@ -17,6 +17,9 @@ const JUDGED: [&str; 7] = [
     "request_throughput",
     "output_token_throughput",
 ];
+/// The first table of GenAI-Perf's CSV, which says nothing about what ran. The second one has single values.
+const CSV: &str = "Metric,avg,min,max,p99,p95,p90,p75,p50,p25,p10,p5,p1";
+const CSV_VALUES: &str = "Metric,Value";
 /// Figures of the connection, and the same figures over other intervals.
 const LEFT_OUT: [&str; 3] = ["http_req_", "effective_", "active_"];
 
@@ -66,13 +69,20 @@ struct Metric {
 pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     name: "aiperf",
     title: "AIPerf and GenAI-Perf",
-    versions: "`profile_export*.json` of AIPerf with any `schema_version`, and of GenAI-Perf",
+    versions: "`profile_export*.json` of AIPerf with any `schema_version`, and of GenAI-Perf; `profile_export_genai_perf.csv`",
     fields: "`unit`, `avg`, `p50`, `p99`, `std`, `count` of each metric; `input_config` (model, data set and load as parameters), `error_summary`, `was_cancelled`, `is_complete`, \
              `aiperf_version`",
     direction: "times lower, throughputs higher; counts and lengths are shown",
     tried: &["0.13.0", "0.13.0-errors"],
+    load: LoadFields {
+        parameters: &["concurrency", "request_rate"],
+        following: &["request_count"],
+        axes: &["output_token_throughput", "request_throughput", "request_latency"],
+        answered: None,
+    },
     recognises: |file| {
-        Outline::has_keys(file, &["input_config", "request_latency", "request_throughput"])
+        file.first_line() == CSV
+            || Outline::has_keys(file, &["input_config", "request_latency", "request_throughput"])
             || Outline::has_keys(file, &["input_config", "error_summary", "was_cancelled"])
     },
     read,
@@ -80,6 +90,9 @@ pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
 };
 
 fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
+    if file.begins(b'M') {
+        return read_csv(file);
+    }
     let found: Entries<Value> = document(file)?;
     let config = found.get("input_config").ok_or_else(|| file.at("input_config", "it is missing"))?;
     let config = with_phase(config);
@@ -111,6 +124,50 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
     reading.metrics.sort_by_key(|metric| metric.name != "request_latency");
     run.readings.push(reading);
     Ok(vec![run])
+}
+
+fn read_csv(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
+    let text = file.text()?.replace('\r', "");
+    if !text.ends_with('\n') || !text.lines().any(|line| line == CSV_VALUES) {
+        return Err(file.wrong("it is incomplete: the table of single values is missing, or its last line"));
+    }
+    let mut reading = named("profile", Params::new());
+    let mut line = 1;
+    for part in text.split("\n\n") {
+        let (first, lines) = (line, part.matches('\n').count());
+        line += lines + 2;
+        // The telemetry of the GPUs has other headings.
+        if ![CSV, CSV_VALUES].contains(&part.trim_start().lines().next().unwrap_or_default()) {
+            continue;
+        }
+        let table = CsvTable::read(*file, part, first, b',')?;
+        for row in &table.rows {
+            // A number in a text has commas between its thousands.
+            let figure = |column: usize| match row.cell(column) {
+                "N/A" => Ok(None),
+                cell => {
+                    let wrong = || file.line(row.line, format!("`{cell}` is not a number"));
+                    number(&cell.replace(',', "")).map(Some).ok_or_else(wrong)
+                }
+            };
+            let of = |name: &str| table.column(name).map_or(Ok(None), figure);
+            let (name, unit) = row
+                .cell(0)
+                .strip_suffix(')')
+                .and_then(|name| name.rsplit_once(" ("))
+                .unwrap_or((row.cell(0), ""));
+            // A goodput without a limit is -1.
+            let Some(avg) = figure(1)?.filter(|value| *value >= 0.0) else { continue };
+            let unit = if unit == "per sec" { "requests/sec" } else { unit }.to_owned();
+            let metric = Metric { unit, avg, p50: of("p50")?, p99: of("p99")?, std: None, count: None };
+            add(&mut reading, &name.to_ascii_lowercase().replace(' ', "_"), &metric);
+        }
+    }
+    if reading.metrics.is_empty() {
+        fail(&mut reading, "it contains no metric");
+    }
+    reading.metrics.sort_by_key(|metric| metric.name != "request_latency");
+    Ok(RunReading::only(vec![reading]))
 }
 
 fn with_phase(config: &Value) -> Value {

@@ -44,6 +44,7 @@ pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     tried: &["1.5.0", "1.5.0-unclosed"],
     recognises: |file| Outline::has_keys(file, &["kernel_name", "tune_params_keys", "tune_params", "cache"]),
     read,
+    ..DeclaredFormat::SUMMARY
 };
 
 fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {

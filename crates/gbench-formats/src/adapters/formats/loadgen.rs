@@ -43,6 +43,11 @@ pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
         "6.0.17-server",
         "6.0.17-tokens",
     ],
+    load: LoadFields {
+        parameters: &["target_qps", "samples_per_query", "max_async_queries"],
+        axes: &["tokens_per_second", "samples_per_second", "latency", "latency_p99"],
+        ..LoadFields::NONE
+    },
     recognises,
     read,
     ..DeclaredFormat::SUMMARY

@@ -24,6 +24,8 @@ pub(crate) use interface::program::ResultProgram;
 pub use interface::repeats::Repeats;
 pub use readers::values::changes_by_itself;
 pub use rows::description::{Described, DescribedMetric, RowLayout, TextLayout};
+pub use rows::file::DescriptionError;
+pub use rows::guess::{Guess, GuessedField, Role, WAY};
 pub use rows::reading::failed_row;
 
 use std::collections::BTreeSet;
@@ -58,6 +60,7 @@ formats! {
     chrome_trace,
     cutlass,
     github_action_benchmark,
+    gpu_burn,
     harness_results,
     hpcg,
     hpl,
@@ -73,6 +76,7 @@ formats! {
     ncu,
     nsys_stats,
     nvbandwidth,
+    nvbench_table,
     openmetrics,
     operator_list,
     popcorn,

@@ -18,11 +18,11 @@ use crate::adapters::interface::adapter::{End, MetricReading, Reading};
 use crate::adapters::interface::output::{OutputFiles, ReadError};
 use crate::adapters::tests::{damaged, damaged_copies};
 
-struct Fixture {
+pub(super) struct Fixture {
     format: &'static dyn ResultFormat,
     version: String,
-    file: String,
-    bytes: Vec<u8>,
+    pub(super) file: String,
+    pub(super) bytes: Vec<u8>,
     beside: OutputFiles,
 }
 
@@ -39,11 +39,11 @@ impl Fixture {
         ResultFile { name: &self.file, bytes, beside: &self.beside }
     }
 
-    fn is_refused(&self) -> bool {
+    pub(super) fn is_refused(&self) -> bool {
         self.version.ends_with("-refused")
     }
 
-    fn name(&self) -> String {
+    pub(super) fn name(&self) -> String {
         format!("{}@{}", self.format.name(), self.version)
     }
 }
@@ -60,7 +60,7 @@ fn files_of(folder: &Path, root: &Path, files: &mut BTreeMap<String, Vec<u8>>) {
     }
 }
 
-fn fixtures() -> Vec<Fixture> {
+pub(super) fn fixtures() -> Vec<Fixture> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/formats");
     let mut fixtures = Vec::new();
     for format in FORMATS.iter() {

@@ -58,6 +58,12 @@ pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
              `latencies`, `percentiles`; `tokens_per_second`; `cold_startup_times` and the other times of starts; the options of a sweep, \
              `run_number`",
     direction: "times lower, throughputs higher",
+    load: LoadFields {
+        parameters: &["max_concurrency", "request_rate"],
+        following: &["num_prompts"],
+        axes: &["output_throughput", "request_throughput", "e2el", "ttft"],
+        answered: Some("completed"),
+    },
     recognises,
     read,
     ..DeclaredFormat::SUMMARY
@@ -193,6 +199,7 @@ fn serve(file: &ResultFile, found: &Document) -> Result<Reading, ReadError> {
         return Ok(reading.with_end(failed(format!("{completed} requests completed and {lost} failed{why}"))));
     }
     let count = Some(completed as u64);
+    reading.note("completed", count);
     // Forks leave the unit out of the names, and have others than milliseconds.
     let is_there = |name: &str| found.0.iter().any(|(key, _)| key.ends_with(&format!("_{name}_ms")));
     let bare = proven_unit(found).unwrap_or_default();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::output::{HarnessOutput, ReadError};
 use super::source_tree::{Detected, Program, SourceTree};
-use gbench_model::{Better, ParamValue, Params};
+use gbench_model::{Better, LoadParameters, ParamValue, Params};
 
 /// A harness's abilities. Each method is pure.
 pub trait Adapter: Sync {
@@ -101,6 +101,34 @@ pub struct About {
     /// Set if the program runs under the tracer that the gate has found: the case that is the whole program. All others are
     /// its parts, which a process may launch or not.
     pub whole: Option<&'static str>,
+    pub load: LoadFields,
+}
+
+/// The load of a serving benchmark in its results. Empty: the program puts no load on a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LoadFields {
+    /// Parameters that are the load, and those that users let follow from it.
+    pub parameters: &'static [&'static str],
+    pub following: &'static [&'static str],
+    /// Its throughputs and latencies, the preferred ones first.
+    pub axes: &'static [&'static str],
+    /// The note with the number of requests that were answered, in a format that does not say how many were sent.
+    pub answered: Option<&'static str>,
+}
+
+impl LoadFields {
+    pub const NONE: Self = Self { parameters: &[], following: &[], axes: &[], answered: None };
+
+    /// As a record has it.
+    pub fn declared(&self) -> Option<LoadParameters> {
+        let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        let Self { parameters, following, axes, .. } = self;
+        (!parameters.is_empty()).then(|| LoadParameters {
+            parameters: owned(parameters),
+            following: owned(following),
+            axes: owned(axes),
+        })
+    }
 }
 
 impl About {
@@ -118,6 +146,7 @@ impl About {
         example: &["./bench"],
         needs: &[],
         whole: None,
+        load: LoadFields::NONE,
     };
 }
 

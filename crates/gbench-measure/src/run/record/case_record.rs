@@ -20,6 +20,7 @@ use crate::run::gpus::energy::shares_its_gpu;
 use crate::run::outcome::classify::{classify, failed, invalid, not_run};
 use crate::run::process::executor::{Execution, ExecutionEnd};
 use crate::run::python::driver_advice;
+use crate::run::requests::lost_requests;
 use crate::run::samples::collected::{self, CollectedSamples, Role, Throttled};
 
 /// Adds processes to the record of a case, and keeps the state that the record does not contain. The record itself is passed
@@ -138,6 +139,7 @@ impl CaseRecorder {
             device_code: None,
             device_code_varies: false,
             part_of_whole: benchmark.is_part(&self.planned.id.params),
+            load: benchmark.load_parameters(),
             profiles: Vec::new(),
         }
     }
@@ -191,6 +193,10 @@ impl CaseRecorder {
                 format!("it ran on `{now}`, and an earlier process of the case on `{before}`"),
                 "pin the device, so that every process measures the same one",
             );
+        }
+        if let Some(lost) = lost_requests(&record.answer, &collected.answer).filter(|_| outcome.is_measured())
+        {
+            outcome = lost;
         }
         let claim = collected.device.clone().filter(|_| outcome.is_measured());
         let claim = claim.as_deref();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use gbench_formats::adapters::End;
+use gbench_formats::adapters::{End, LoadFields};
 use gbench_model::line::{Event, Lack};
 use gbench_model::{
     AnswerValues, Better, CODE_FIGURES, CaseId, DeviceCode, Metric, NEAREST_PEAK, PEAK_NOTES, ParamValue,
@@ -11,9 +11,11 @@ use gbench_model::{
 use gbench_suite::Benchmark;
 
 use super::extract;
+
 use crate::run::gpus::peaks;
 use crate::run::outcome::reported;
 use crate::run::process::executor::Execution;
+use crate::run::requests::answered;
 use crate::run::samples::extract::error::ExtractError;
 
 #[derive(Debug, Default)]
@@ -132,7 +134,7 @@ impl CollectedSamples {
             }
             Timing::Harness => {
                 collected.forget_samples();
-                collected.take_reading(execution);
+                collected.take_reading(execution, benchmark.load_fields());
             }
             Timing::Stdout => {
                 collected.forget_samples();
@@ -174,7 +176,7 @@ impl CollectedSamples {
         self.absent.dedup();
     }
 
-    fn take_reading(&mut self, execution: &Execution) {
+    fn take_reading(&mut self, execution: &Execution, load: LoadFields) {
         let Some(Ok(readings)) = &execution.readings else { return };
         let Some(reading) = readings.first().filter(|reading| reading.end == End::Measured) else { return };
         for metric in &reading.metrics {
@@ -192,6 +194,7 @@ impl CollectedSamples {
             };
             self.metrics.insert(metric.name.clone(), gathered);
         }
+        self.answer.extend(answered(load, &reading.metadata));
         self.metadata.extend(reading.metadata.clone());
     }
 

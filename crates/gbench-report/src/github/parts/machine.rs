@@ -9,6 +9,7 @@ use crate::layout::emphasis::Emphasis;
 use crate::layout::grouped::joined;
 use crate::layout::markdown::{MarkdownStyle, kernel_name};
 use crate::profile::moved;
+use crate::verdict::curves::CurveView;
 use crate::verdict::markdown::{MAX_NAMED, Notes, differences};
 use crate::verdict::method::certified;
 use crate::verdict::rows::Shape;
@@ -46,6 +47,7 @@ pub(crate) struct MachineSection<'a> {
     names: BTreeMap<usize, ShortNames>,
     notes: String,
     profiles: String,
+    curves: String,
     pub folded: String,
 }
 
@@ -79,6 +81,7 @@ impl<'a> MachineSection<'a> {
             names: BTreeMap::new(),
             notes: String::new(),
             profiles: String::new(),
+            curves: String::new(),
             folded: String::new(),
         })
     }
@@ -125,6 +128,30 @@ impl<'a> MachineSection<'a> {
         self.profiles = parts.into_iter().find(|part| budget.take(part.len())).unwrap_or_default();
     }
 
+    /// A line for each curve with its points folded; without points, or omitted, if it does not fit.
+    pub(crate) fn draw(&mut self, budget: &mut ByteBudget) {
+        const MAX_CURVES: usize = 20;
+        const MAX_POINTS: usize = 40;
+        let curves = CurveView::all(self.view.document);
+        if curves.is_empty() {
+            return;
+        }
+        let prose = |text: &str| prose(text, 900);
+        let style =
+            MarkdownStyle { name: &kernel_name, prose: &prose, rows: MAX_POINTS, max_named: MAX_NAMED };
+        // The most severe first, because not all of them may fit.
+        let mut ordered: Vec<&CurveView> = curves.iter().collect();
+        ordered.sort_by_key(|it| it.curve.verdict);
+        let heading = budget.fit(format!("\n**{}**\n\n", CurveView::heading(&curves)));
+        let fitting = ordered.iter().take(MAX_CURVES).map(|it| budget.fit(it.markdown(&style)));
+        let lines: Vec<String> = fitting.take_while(|text| !text.is_empty()).collect();
+        self.curves = heading + &lines.concat();
+        if lines.len() < curves.len() {
+            let left = count(curves.len() - lines.len(), "further curve");
+            self.curves += &budget.fit(format!("\nThe report has {left}.\n"));
+        }
+    }
+
     /// Everything except the folded parts; `more` is where the omitted rows are.
     pub(crate) fn text(&self, more: &str) -> String {
         let mut text = format!("{}{}", self.head, self.strict);
@@ -135,6 +162,7 @@ impl<'a> MachineSection<'a> {
         }
         text += &left_out(self.rows.len() - shown().count(), more);
         text += &self.notes;
+        text += &self.curves;
         text += &self.profiles;
         if text.is_empty() { text } else { text.trim_end_matches('\n').to_owned() + "\n\n" }
     }

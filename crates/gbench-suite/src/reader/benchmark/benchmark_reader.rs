@@ -131,6 +131,7 @@ impl FileContext<'_> {
         set(&mut it.kind, table.take("kind").and_then(|item| item.variant()));
         let group = table.take("group").and_then(|item| item.filled());
         it.group = group.map(str::to_owned).or(it.group.take());
+        it.load = table.take("load").and_then(|item| item.filled()).map(str::to_owned).or(it.load.take());
         it.renamed_from = table.take("renamed_from").and_then(|item| read_id(&item, &self.suite));
         set(&mut it.tags, table.take("tags").and_then(|item| item.texts("[\"quick\"]")).map(unique));
     }

@@ -6,7 +6,7 @@ use std::fmt;
 
 use memchr::{memchr, memmem, memrchr};
 
-use crate::adapters::interface::adapter::{Reading, Reads};
+use crate::adapters::interface::adapter::{LoadFields, Reading, Reads};
 use crate::adapters::interface::output::{OutputFiles, Place, ReadError};
 use gbench_model::Unread;
 
@@ -27,6 +27,10 @@ pub trait ResultFormat: Sync {
     /// Names of other files in its folder that belong to a result.
     fn beside(&self) -> &'static [&'static str] {
         &[]
+    }
+
+    fn load(&self) -> LoadFields {
+        LoadFields::NONE
     }
 
     /// The runs in a file: one in nearly all formats. Values are unchanged: [`super::check::read`] checks them. A case
@@ -64,6 +68,7 @@ pub(crate) struct DeclaredFormat {
     pub reads: Reads,
     pub direction: &'static str,
     pub tried: &'static [&'static str],
+    pub load: LoadFields,
     pub recognises: fn(&ResultFile) -> bool,
     pub read: fn(&ResultFile) -> Result<Vec<RunReading>, ReadError>,
 }
@@ -78,6 +83,7 @@ impl DeclaredFormat {
         reads: Reads::Summary,
         direction: "",
         tried: &[],
+        load: LoadFields::NONE,
         recognises: |_| false,
         read: |_| Ok(Vec::new()),
     };
@@ -95,6 +101,10 @@ impl ResultFormat for DeclaredFormat {
 
     fn recognises(&self, file: &ResultFile) -> bool {
         (self.recognises)(file)
+    }
+
+    fn load(&self) -> LoadFields {
+        self.load
     }
 
     fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {

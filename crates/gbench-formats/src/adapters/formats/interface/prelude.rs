@@ -14,7 +14,7 @@ pub(crate) use crate::adapters::formats::readers::values::{
     Entries, changes_by_itself, document, has_number, is_setting, json_lines, param_of, scalar, typed,
     unknown,
 };
-pub(crate) use crate::adapters::interface::adapter::{End, Reading, Reads};
+pub(crate) use crate::adapters::interface::adapter::{End, LoadFields, Reading, Reads};
 pub(crate) use crate::adapters::interface::case::{
     alone, ended, fail, failed, measured, metric_name, named, of_case, shown, skipped, summarised, summary,
     text_param, word,

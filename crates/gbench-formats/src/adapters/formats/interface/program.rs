@@ -18,7 +18,7 @@ pub(crate) struct ResultProgram(pub &'static dyn ResultFormat);
 impl Adapter for ResultProgram {
     fn about(&self) -> About {
         let FormatAbout { title, reads, tried, .. } = self.0.about();
-        About { name: self.0.name(), title, reads, tried, ..About::PLAIN }
+        About { name: self.0.name(), title, reads, tried, load: self.0.load(), ..About::PLAIN }
     }
 
     /// The program's own arguments determine how much it measures.

@@ -253,7 +253,11 @@ impl Described {
             });
             seen.join(", ")
         };
-        let quoted = |name: &str| format!("`{}`", field_name(name));
+        // The filter of a path says nothing to a reader.
+        let quoted = |name: &str| match field_name(name).split_once("[?") {
+            Some((list, rest)) => format!("`{list}[]{}`", rest.split_once(']').map_or("", |(_, rest)| rest)),
+            None => format!("`{}`", field_name(name)),
+        };
         let parameters = self.parameters.iter().chain(&self.optional_parameters).map(String::as_str);
         let parameters = template_fields(&self.case).chain(parameters);
         let measured = self.metrics.iter().flat_map(|metric| {

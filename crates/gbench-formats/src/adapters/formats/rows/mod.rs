@@ -6,6 +6,8 @@
 
 pub(crate) mod description;
 mod field;
+pub(crate) mod file;
+pub(crate) mod guess;
 pub(crate) mod reading;
 pub(super) mod shelf;
 mod source;

@@ -38,7 +38,7 @@ impl ResultFormat for Described {
     }
 
     fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
-        let plan = Plan::of(self).map_err(|what| file.wrong(what))?;
+        let plan = Plan::of(self).map_err(|(_, what)| file.wrong(what))?;
         let mut runs = Runs::default();
         plan.each_row(file, &mut |row| match self.derived.as_slice() {
             [] => plan.add(row, &mut runs),
@@ -63,25 +63,27 @@ impl ResultFormat for Described {
 }
 
 /// A description whose fields are parsed.
-struct Plan<'d> {
+pub(super) struct Plan<'d> {
     described: &'d Described,
     path: Option<JsonPath>,
     fields: HashMap<&'d str, Field>,
 }
 
 impl<'d> Plan<'d> {
-    /// Errors: a field is not a valid JSON path.
-    fn of(described: &'d Described) -> Result<Self, String> {
+    /// Errors: a field that is not a valid JSON path, and why.
+    pub(super) fn of(described: &'d Described) -> Result<Self, (String, String)> {
         let path = match &described.layout {
-            RowLayout::Json(path) => {
-                Some(JsonPath::parse(path).map_err(|error| format!("`{path}` is not a JSON path: {error}"))?)
-            }
+            RowLayout::Json(path) => Some(
+                JsonPath::parse(path)
+                    .map_err(|error| (path.clone(), format!("`{path}` is not a JSON path: {error}")))?,
+            ),
             RowLayout::Auto | RowLayout::Csv | RowLayout::Text(_) => None,
         };
-        let fields = described
-            .named_fields()
-            .map(|name| Ok((name, Field::parse(name.strip_suffix(".*").unwrap_or(name))?)));
-        Ok(Self { described, path, fields: fields.collect::<Result<_, String>>()? })
+        let parsed = |name: &'d str| {
+            Field::parse(name).map(|field| (name, field)).map_err(|what| (name.to_owned(), what))
+        };
+        let fields = described.named_fields().map(parsed).collect::<Result<_, _>>()?;
+        Ok(Self { described, path, fields })
     }
 
     fn each_row(&self, file: &ResultFile, sink: source::Sink) -> Result<(), ReadError> {

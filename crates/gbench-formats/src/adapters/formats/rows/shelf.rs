@@ -27,6 +27,8 @@ pub(in crate::adapters::formats) struct RowFormat {
     /// As in [`FormatAbout`].
     #[serde(default)]
     tried: Vec<Leaked>,
+    #[serde(default = "no_load", deserialize_with = "load")]
+    load: LoadFields,
     layouts: Vec<Layout>,
     #[serde(skip)]
     fields: Leaked,
@@ -102,6 +104,26 @@ impl<'de> Deserialize<'de> for Leaked {
     }
 }
 
+fn no_load() -> LoadFields {
+    LoadFields::NONE
+}
+
+fn load<'de, D: Deserializer<'de>>(from: D) -> Result<LoadFields, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Load {
+        parameters: Vec<Leaked>,
+        axes: Vec<Leaked>,
+        answered: Option<Leaked>,
+    }
+    let leaked = |texts: Vec<Leaked>| -> &'static [&'static str] {
+        texts.into_iter().map(|text| text.0).collect::<Vec<_>>().leak()
+    };
+    let Load { parameters, axes, answered } = Load::deserialize(from)?;
+    let answered = answered.map(|text| text.0);
+    Ok(LoadFields { parameters: leaked(parameters), axes: leaked(axes), answered, ..LoadFields::NONE })
+}
+
 pub(in crate::adapters::formats) fn leaked() -> &'static [RowFormat] {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
@@ -114,7 +136,10 @@ pub(in crate::adapters::formats) fn leaked() -> &'static [RowFormat] {
     let read = |text: &str| toml::from_str::<File>(text).expect("the formats are read by a test").format;
     let mut formats: Vec<RowFormat> = SHELVES.into_iter().flat_map(read).collect();
     for format in &mut formats {
-        format.layouts.iter_mut().for_each(|layout| layout.rows.keeps_others = true);
+        for layout in &mut format.layouts {
+            layout.rows.keeps_others = true;
+            layout.rows.notes.extend(format.load.answered.map(str::to_owned));
+        }
         let fields: Vec<String> = format.layouts.iter().map(|layout| layout.rows.documented()).collect();
         let tried: Vec<&str> = format.tried.iter().map(|version| version.0).collect();
         format.fields = Leaked(fields.join("; or ").leak());
@@ -168,6 +193,10 @@ impl ResultFormat for RowFormat {
 
     fn recognises(&self, file: &ResultFile) -> bool {
         self.layouts.iter().any(|layout| layout.recognises(file))
+    }
+
+    fn load(&self) -> LoadFields {
+        self.load
     }
 
     fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {

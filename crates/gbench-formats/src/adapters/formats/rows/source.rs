@@ -269,7 +269,7 @@ impl<'de> Visitor<'de> for Elements<'_> {
 }
 
 /// The separators of a table's cells, in the order in which they are tried; a blank stands for any number of them.
-const DELIMITERS: [u8; 5] = [b',', b';', b'\t', b'|', b' '];
+pub(super) const DELIMITERS: [u8; 5] = [b',', b';', b'\t', b'|', b' '];
 
 /// Lines in which the header of a table is looked for.
 const MAX_BEFORE: usize = 200;
@@ -311,7 +311,7 @@ pub(super) fn has_columns(header: &str, columns: &[String]) -> bool {
     })
 }
 
-fn header_cells(header: &str, delimiter: u8) -> Vec<&str> {
+pub(super) fn header_cells(header: &str, delimiter: u8) -> Vec<&str> {
     if delimiter == b' ' {
         return header.split_ascii_whitespace().collect();
     }
@@ -335,7 +335,18 @@ pub(super) fn table(file: &ResultFile, text: &str, columns: &[&Field], sink: Sin
     let closest =
         || DELIMITERS.into_iter().min_by_key(|delimiter| missing(&header, *delimiter)).unwrap_or(b',');
     let (first_line, begin, delimiter) = found.unwrap_or_else(|| (1, 0, closest()));
-    let text = &text[begin..];
+    table_by(file, &text[begin..], first_line, delimiter, columns, sink)
+}
+
+/// The same with a known separator, in the text from a line of the file on.
+pub(super) fn table_by(
+    file: &ResultFile,
+    text: &str,
+    first_line: usize,
+    delimiter: u8,
+    needed: &[&Field],
+    sink: Sink,
+) -> Result<(), ReadError> {
     // Every cell of a line of Markdown, or of a table of blanks, is between separators.
     let text = match delimiter {
         b'|' => Cow::Owned(lines(text).map(|(_, line, _)| markdown_line(line)).collect::<String>()),
@@ -343,7 +354,7 @@ pub(super) fn table(file: &ResultFile, text: &str, columns: &[&Field], sink: Sin
         _ => Cow::Borrowed(text),
     };
     let table = CsvTable::read(*file, &text, first_line, delimiter)?;
-    columns.iter().try_for_each(|column| table.need(&column.text).map(|_| ()))?;
+    needed.iter().try_for_each(|column| table.need(&column.text).map(|_| ()))?;
     if let Some(last) = table.rows.last().filter(|_| !text.ends_with('\n')) {
         return Err(file.line(last.line, CUT));
     }

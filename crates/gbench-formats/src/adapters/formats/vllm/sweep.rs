@@ -3,6 +3,8 @@
 //! A row is the result of one run, its `run_number`, and the options of the combination behind that. The runs of a combination ask
 //! one server, and are samples of one process.
 
+use std::collections::HashMap;
+
 use super::Document;
 use crate::adapters::formats::interface::prelude::*;
 use crate::adapters::formats::interface::repeats::join;
@@ -84,14 +86,20 @@ pub(super) fn startup(file: &ResultFile, found: &Document) -> Result<Reading, Re
 /// Joins the runs of one combination. Those with the same number stay apart: something distinguishes them that is not known here.
 pub(super) fn joined(readings: Vec<(Reading, Option<Value>)>) -> Vec<Reading> {
     let mut all: Vec<(Reading, Vec<Value>)> = Vec::with_capacity(readings.len());
+    let mut places: HashMap<String, usize> = HashMap::new();
     for (reading, number) in readings {
-        let known = all.iter_mut().find(|(known, _)| known.case == reading.case);
-        match (known, number) {
-            (Some((known, numbers)), Some(number)) if !numbers.contains(&number) => {
+        let Some(number) = number else {
+            all.push((reading, Vec::new()));
+            continue;
+        };
+        // The options of the sweep are not in the native name.
+        let place = *places.entry(format!("{:?}", reading.case)).or_insert(all.len());
+        match all.get_mut(place) {
+            Some((known, numbers)) if !numbers.contains(&number) => {
                 join(known, reading);
                 numbers.push(number);
             }
-            (_, number) => all.push((reading, number.into_iter().collect())),
+            _ => all.push((reading, vec![number])),
         }
     }
     all.into_iter().map(|(reading, _)| reading).collect()

@@ -1,0 +1,119 @@
+//! What a file of no known format seems to hold, and the command that would read it.
+
+use std::io::{self, Write};
+
+use crate::adapters::formats::{Guess, GuessedField, Role, WAY};
+use crate::app::ingest::UnknownFile;
+use crate::app::paths::shown;
+use crate::model::text::count;
+use crate::model::{is_unseen, shell_word};
+use crate::report::{COLUMNS, fold_command, paragraph, table, visible};
+
+/// Fields that are shown.
+const MAX_FIELDS: usize = 12;
+
+/// Columns of a field's name and of its example.
+const MAX_NAME: usize = 26;
+const MAX_EXAMPLE: usize = 14;
+
+/// Writes at most some 25 lines of 80 columns.
+pub(super) fn write(file: &UnknownFile, out: &mut impl Write) -> io::Result<()> {
+    let guess = &file.guess;
+    let rows = if guess.rows > 0 { format!(", {}", count(guess.rows, "row")) } else { String::new() };
+    let name = shown(&file.path);
+    let form = visible(&guess.form);
+    write!(out, "{}", paragraph("", &format!("{name} seems to be {form}{rows}. Nothing was imported.")))?;
+    if !guess.fields.is_empty() {
+        let fields = guess.fields.iter().take(MAX_FIELDS);
+        let row = |field: &GuessedField| {
+            vec![cut_front(&field.name, MAX_NAME), cut(&field.example, MAX_EXAMPLE), meaning(field)]
+        };
+        write!(out, "\n{}", table(&["field", "for example", "seems to be"], fields.map(row)))?;
+        let more = guess.fields.len().saturating_sub(MAX_FIELDS);
+        if more > 0 {
+            writeln!(out, "and {more} more")?;
+        }
+    }
+    writeln!(out)?;
+    if guess.described.is_none() {
+        let what = "No field looks like a figure: a number that varies, or that has a unit in its name.";
+        return writeln!(out, "{}", paragraph("", what).trim_end());
+    }
+    let name = shell_word(&name);
+    let command = guess.flags.as_ref().map(|flags| {
+        let flags = flags.iter().map(|(flag, value)| format!(" {flag} {}", shell_word(value)));
+        format!("gbench-ci ingest {name}{}", flags.collect::<String>())
+    });
+    // A command with invisible characters is not what it looks like.
+    let is_visible = |command: &String| !command.chars().any(|c| c.is_control() || is_unseen(c));
+    let command = command.filter(is_visible);
+    let lead = if command.is_some() { "If it is right:" } else { "Flags cannot say all of it; a file can:" };
+    write!(out, "{}", paragraph("", &format!("This is a guess. {}{lead}", remarks(guess))))?;
+    if let Some(command) = command {
+        writeln!(out)?;
+        for line in fold_command(&command, COLUMNS - 4) {
+            writeln!(out, "    {line}")?;
+        }
+        writeln!(out, "\nor write it to a file, which can say more, and change it there:")?;
+    }
+    writeln!(out)?;
+    let command = format!("gbench-ci ingest --describe rows.toml {name}");
+    fold_command(&command, COLUMNS - 4).iter().try_for_each(|line| writeln!(out, "    {line}"))
+}
+
+/// What a person has to know of a guess, with a blank behind each sentence.
+fn remarks(guess: &Guess) -> String {
+    let mut remarks = String::new();
+    let is_open =
+        |field: &GuessedField| field.role == (Role::Figure { main: true }) && field.better.is_none();
+    if guess.flags.iter().flatten().any(|(_, value)| value.ends_with(WAY)) {
+        remarks += "Write `lower` or `higher` instead of WAY: the names do not show which is better. ";
+    } else if guess.fields.iter().any(is_open) {
+        remarks += "Figures of unknown direction are not judged. ";
+    }
+    if guess.repeats {
+        remarks += "Several rows have the same keys: add a field to `--parameters`, or add `--repeats samples` or \
+                    `--repeats processes`. ";
+    }
+    if let Some(obstacle) = &guess.obstacle {
+        remarks += &format!("It does not read the file yet: {}. ", visible(obstacle));
+    }
+    remarks
+}
+
+fn meaning(field: &GuessedField) -> String {
+    let unit = if field.unit.is_empty() { String::new() } else { format!(" in {}", field.unit) };
+    match (&field.role, field.better) {
+        (Role::Key, _) => "what distinguishes rows".into(),
+        (Role::Figure { main: true }, Some(better)) => {
+            format!("figure{unit}, {} is better", better.into_str())
+        }
+        (Role::Figure { main: true }, None) => format!("figure{unit}, direction unknown"),
+        (Role::Figure { main: false }, _) => format!("figure{unit}, only shown"),
+        (Role::Fact, _) => "fact of the run".into(),
+        (Role::Setting, _) => "setting".into(),
+        (Role::Moment, _) => "beginning of the run".into(),
+        (Role::Commit, _) => "commit".into(),
+        (Role::Passed(_) | Role::Zero, _) => "whether it passed".into(),
+        (Role::Error, _) => "reason of a failure".into(),
+        (Role::Unit, _) => "unit".into(),
+        (Role::Metric, _) => "name of the figure".into(),
+        (Role::Unknown, _) => "not used".into(),
+    }
+}
+
+fn cut(text: &str, limit: usize) -> String {
+    if text.chars().count() <= limit {
+        return text.to_owned();
+    }
+    text.chars().take(limit - 3).chain("...".chars()).collect()
+}
+
+/// The end of a path of keys says more than its beginning.
+fn cut_front(text: &str, limit: usize) -> String {
+    let count = text.chars().count();
+    if count <= limit {
+        return text.to_owned();
+    }
+    "...".chars().chain(text.chars().skip(count + 3 - limit)).collect()
+}
