@@ -10,7 +10,7 @@ use super::HARNESS_FILES;
 use crate::adapters::formats::interface::check::read;
 use crate::adapters::formats::interface::format::{ResultFile, ResultFormat};
 use crate::adapters::formats::interface::harness_file::HarnessFile;
-use crate::adapters::formats::{beside, every, named, recognised};
+use crate::adapters::formats::{beside, documents_alone, every, named, recognised};
 use crate::adapters::interface::adapter::{End, Reading};
 use crate::adapters::interface::output::{HarnessOutput, OutputFiles};
 use crate::adapters::tests::damaged;
@@ -123,6 +123,42 @@ fn a_damaged_file_never_panics_and_what_is_read_of_a_cut_one_is_as_it_was() {
                 }
             }
         }
+    }
+}
+
+#[test]
+fn parts_of_files_of_go_and_logs_with_json_never_panic_and_a_cut_one_has_no_other_value() {
+    const TEXT: &[u8] = b"toolchain: a\ncommit: 0123456\nUnit x-ns better=lower\nBenchmarkA-8 10 5.5 ns/op 7 x-ns\nBenchmarkA-8 10 5.25 ns/op 8 x-ns\n\
+        BenchmarkLoud-8 \t warm\n 100 12345 ns/op\n\ntoolchain: b\nBenchmarkA-8 10 50.75 ns/op\nBenchmarkB/n=8 1 2 text-bytes\n";
+    const LOG: &[u8] =
+        b"  Compiling a\n[1/2] Building\n{\"results\": [1, {\"a\": \"}\"}]}\n[{\"b\": NaN}]\na::b\nDone.\n";
+    let random = &mut Pcg64::seed_from_u64(20_261_127);
+    let (go, none) = (named("go-test").unwrap(), OutputFiles::default());
+    let values = |bytes: &[u8]| -> Option<Vec<(String, Vec<f64>)>> {
+        let runs = read(go, &ResultFile { name: "go.txt", bytes, beside: &none }).ok()?;
+        let cases = runs.into_iter().flat_map(|run| run.readings);
+        Some(
+            cases
+                .map(|it| (it.case.native, it.metrics.into_iter().flat_map(|it| it.values).collect()))
+                .collect(),
+        )
+    };
+    let whole: Vec<f64> = values(TEXT).unwrap().into_iter().flat_map(|(_, values)| values).collect();
+    for _ in 0..2000 {
+        let _ = values(&damaged(TEXT, random));
+        if let Some((alone, _)) = documents_alone(&damaged(LOG, random)) {
+            assert!(alone.len() <= LOG.len() * 2);
+        }
+        let cut = &TEXT[..random.random_range(0..TEXT.len())];
+        let left = values(cut).unwrap_or_default().into_iter().flat_map(|(_, values)| values);
+        for value in left {
+            assert!(whole.contains(&value), "{value} of {}", String::from_utf8_lossy(cut));
+        }
+        // A document that is cut off leaves nothing of the log.
+        let cut = random.random_range(0..LOG.len());
+        let end = LOG.iter().position(|byte| *byte == b'{').unwrap();
+        let documents = documents_alone(&LOG[..cut]);
+        assert!(documents.is_none() || cut > end, "{cut}");
     }
 }
 

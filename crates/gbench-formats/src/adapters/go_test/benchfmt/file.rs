@@ -5,6 +5,7 @@
 //! several; a configuration line is a parameter if one name was measured with several values of it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::str::SplitAsciiWhitespace;
 
 use crate::adapters::interface::prelude::*;
 
@@ -127,7 +128,7 @@ fn is_figures(line: &str) -> bool {
     let mut words = line.split_ascii_whitespace();
     let is_count = words.next().is_some_and(|word| word.parse::<u64>().is_ok());
     is_count && {
-        let figures = Measured { name: "", pairs: words.collect() };
+        let figures = Measured { name: "", pairs: words };
         figures.is_number_first() && figures.units().any(|unit| unit.ends_with("/op"))
     }
 }
@@ -140,7 +141,7 @@ fn is_name(name: &str) -> bool {
 struct Measured<'a> {
     name: &'a str,
     /// Values and units.
-    pairs: Vec<&'a str>,
+    pairs: SplitAsciiWhitespace<'a>,
 }
 
 impl<'a> Measured<'a> {
@@ -152,12 +153,12 @@ impl<'a> Measured<'a> {
         let mut words = line.split_ascii_whitespace();
         let name = words.next()?;
         words.next()?.parse::<u64>().ok()?;
-        let measured = Self { name, pairs: words.collect() };
+        let measured = Self { name, pairs: words };
         measured.is_number_first().then_some(measured)
     }
 
     fn is_number_first(&self) -> bool {
-        self.pairs.first().is_none_or(|value| value.parse::<f64>().is_ok())
+        self.pairs.clone().next().is_none_or(|value| value.parse::<f64>().is_ok())
     }
 
     fn is_named(&self) -> bool {
@@ -165,7 +166,7 @@ impl<'a> Measured<'a> {
     }
 
     fn units(&self) -> impl Iterator<Item = &'a str> {
-        self.pairs.iter().skip(1).step_by(2).copied()
+        self.pairs.clone().skip(1).step_by(2)
     }
 }
 
