@@ -20,8 +20,7 @@ pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
              `GFLOPs`",
     direction: "times lower; bandwidths and rates follow from them and are shown",
     failures: "`Status` other than `success`; `Disposition` other than `passed` and `not_verified`; `not_run` and \
-          \
-                `not_supported` (skipped); no `Runtime`, or one of 0; a row that is cut off (refused)",
+             `not_supported` (skipped); no `Runtime`, or one of 0; a row that is cut off (refused)",
     recognises: |file| file.any_line(START, is_header),
     read,
     ..DeclaredFormat::SUMMARY

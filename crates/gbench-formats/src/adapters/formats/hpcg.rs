@@ -41,8 +41,7 @@ pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     fields: "`Final Summary`, `Global Problem Dimensions`, `Machine Summary`, `GFLOP/s Summary`, `GB/s Summary`, times, each `Result`",
     direction: "the rating higher; its parts are shown",
     failures: "`HPCG result is INVALID`, with the names of the checks that are `FAILED`; a rating of 0; no `Final Summary` \
- \
-                         (refused)",
+             (refused)",
     recognises,
     read,
     ..DeclaredFormat::SUMMARY

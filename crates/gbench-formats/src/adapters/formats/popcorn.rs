@@ -20,9 +20,7 @@ pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
              `system`, `start`, `passed`, `exit_code`, `compilation.nvcc_version` of the JSON",
     direction: "times lower: the mean is judged",
     failures: "`status` other than `pass`, or an `error`; a `mean` of 0; `check: fail` without a block that failed, or \
-     \
-                     `passed` false, for all blocks; a `report` (skipped); no `check`, or fewer blocks than `benchmark-count` \
-             \
+             `passed` false, for all blocks; a `report` (skipped); no `check`, or fewer blocks than `benchmark-count` \
              (refused)",
     recognises,
     read,
