@@ -38,6 +38,7 @@ fn row(format: &dyn ResultFormat) -> String {
         about.fields.to_owned(),
         reads.to_owned(),
         about.direction.to_owned(),
+        about.failures.to_owned(),
         format!("[{tried}](../{folder})"),
     ];
     assert!(cells.iter().all(|cell| !cell.contains(['|', '\n'])), "{name}: a cell would break the table");
@@ -46,11 +47,13 @@ fn row(format: &dyn ResultFormat) -> String {
 
 #[test]
 fn the_table_of_formats_is_what_they_say() {
-    let mut table = String::from(
-        "| `--format` | of | versions | fields | samples | better | tried with |\n|---|---|---|---|---|---|---|\n",
-    );
     let mut formats: Vec<&dyn ResultFormat> = every().collect();
     formats.sort_by_key(|format| format.name());
+    let mut table = format!(
+        "There are {} formats.\n\n\
+         | `--format` | of | versions | fields | samples | better | failed | tried with |\n|---|---|---|---|---|---|---|---|\n",
+        formats.len()
+    );
     table.extend(formats.iter().map(|format| row(*format)));
     let page = root().join("docs/formats.md");
     let text = std::fs::read_to_string(&page).unwrap();

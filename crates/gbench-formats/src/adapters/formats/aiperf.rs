@@ -73,6 +73,9 @@ pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     fields: "`unit`, `avg`, `p50`, `p99`, `std`, `count` of each metric; `input_config` (model, data set and load as parameters), `error_summary`, `was_cancelled`, `is_complete`, \
              `aiperf_version`",
     direction: "times lower, throughputs higher; counts and lengths are shown",
+    failures: "`error_request_count` above 0, or an `error_summary`; `request_count` of 0; `was_cancelled` true, or \
+             `is_complete` false; no metric; a judged figure of 0 (left out); a CSV without its table of single values \
+             (refused)",
     tried: &["0.13.0", "0.13.0-errors"],
     load: LoadFields {
         parameters: &["concurrency", "request_rate"],

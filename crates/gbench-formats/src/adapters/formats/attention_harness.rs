@@ -30,6 +30,7 @@ pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
              `iterations`, `raw_latencies`, `throughput_gflops`, `bandwidth_gb_s`, `occupancy_percent`, `peak_mb`; statistics of `our_kernel` and \
              its references; `correctness`, `max_abs_error`, `correlation`; `roofline`; `environment` and `timestamp` of the run",
     direction: "time lower; all that follows from it is shown",
+    failures: "`passed` false; `correct` false, for `our_kernel` alone; no time, or one of 0; `iterations` of 0",
     recognises,
     read,
     ..DeclaredFormat::SUMMARY

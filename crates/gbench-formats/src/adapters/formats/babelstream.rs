@@ -23,6 +23,9 @@ pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     fields: "`function`, `num_times`, `n_elements`, `sizeof`, bandwidth with its unit, `min_runtime`, `max_runtime`, `avg_runtime`; \
              `Implementation`, `Precision`, `Array size`; device, `Driver`, `Version`, `Memory` of the run; failed validation",
     direction: "bandwidths higher, the average time lower: that of the text has few digits, and is shown",
+    failures: "a bandwidth of 0; one time as minimum, maximum and average of several runs; `Validation failed` or `FAILED \
+             validation`, for all rows; a last line that is cut off, or GPU-STREAM's table without `Triad` at its end \
+             (refused)",
     recognises,
     tried: &["1.0-opencl", "2.0", "2.1"],
     read,

@@ -102,6 +102,7 @@ pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     fields: "`name`, `dur` and `args` (`device`, `grid`, `block`) of each event with `ph` `X` that is a kernel; `deviceProperties`, versions of CUDA, `distributedInfo`, what was recorded",
     reads: Reads::Samples,
     direction: "times lower",
+    failures: "nothing in the file; a kernel without `name` or `dur` (refused)",
     recognises,
     read,
     ..DeclaredFormat::SUMMARY

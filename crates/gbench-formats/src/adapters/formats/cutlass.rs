@@ -19,6 +19,8 @@ pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     fields: "`Provider`, `OperationKind`, `Operation`, `Disposition`, `Status`, the arguments, tags, `Runtime`, `GB/s` (which is GiB/s), \
              `GFLOPs`",
     direction: "times lower; bandwidths and rates follow from them and are shown",
+    failures: "`Status` other than `success`; `Disposition` other than `passed` and `not_verified`; `not_run` and \
+             `not_supported` (skipped); no `Runtime`, or one of 0; a row that is cut off (refused)",
     recognises: |file| file.any_line(START, is_header),
     read,
     ..DeclaredFormat::SUMMARY

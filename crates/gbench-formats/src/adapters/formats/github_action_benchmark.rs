@@ -46,6 +46,7 @@ pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     versions: "`data.js` of 1.x, and the same as plain JSON",
     fields: "`name`, `value`, `unit`, `range` of `benches`; `tool`, `date`, `commit.id`, `commit.timestamp` of each entry; the suite",
     direction: "by the unit, else by the tool; where the two disagree, or neither says it, it is shown and not judged",
+    failures: "a time of 0 or less; nothing else in the file",
     recognises,
     read,
     ..DeclaredFormat::SUMMARY

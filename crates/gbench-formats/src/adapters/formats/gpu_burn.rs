@@ -15,6 +15,8 @@ pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     fields: "`proc'd` with its Gflop/s, `errors`, `GPU N: OK` or `FAULTY`; names of the GPUs, `using FLOATS`, the seconds",
     reads: Reads::Samples,
     direction: "rates higher",
+    failures: "`errors` other than 0; an outcome other than `OK`; no report behind the first fifth; no outcome of each GPU at \
+             the end, or a report without a rate (refused)",
     recognises: |file| {
         file.any_line("proc'd: ", |line| line.contains(" Gflop/s)") && line.contains("errors: "))
             && file.any_line("Burning for ", |line| line.starts_with("Burning for "))

@@ -27,6 +27,7 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
     HarnessFile {
         versions: "the full JSON report of 0.12 and later",
         fields: "`FullName`, `Parameters`, the job of `DisplayInfo`, `Statistics.OriginalValues`, `Memory.BytesAllocatedPerOperation`; `HostEnvironmentInfo`",
+        failures: "no `Statistics`; no `OriginalValues` in them (refused)",
         machine: &[MachineFacts {
             object: "HostEnvironmentInfo",
             names: &[
@@ -53,12 +54,14 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
     HarnessFile {
         versions: "the XML report of 2 and 3",
         fields: "`TestCase`, `Section`, `BenchmarkResults`, its `mean` and `standardDeviation`; `OverallResult`; `catch2-version`, `samples`, `resamples`",
+        failures: "`failed` or an assertion in place of `mean`; `OverallResult` without success, for all benchmarks of the test case; `Skip` (skipped); a test case without a result (refused)",
         run: catch2_run,
         ..HarnessFile::of(&catch2::Catch2, File("catch2.xml"), is_catch2)
     },
     HarnessFile {
         versions: "0.3 to 0.8: the folder `target/criterion`, or `new/sample.json` with `new/benchmark.json` next to it",
         fields: "`title`, `throughput`; `iters`, `times`; `sampling_mode`",
+        failures: "nothing in the files; a sample without iterations or of no time, or one of the two files alone (refused)",
         run: criterion_folder::run,
         ..HarnessFile::of(
             &criterion::Criterion,
@@ -69,12 +72,14 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
     HarnessFile {
         versions: "the tree that 0.1 prints",
         fields: "the columns `fastest` to `iters`, allocations and throughputs",
+        failures: "a row without times, or with a median of 0; `(ignored)` (skipped); the last row of a tree that is cut off (left out)",
         unread: unread::divan,
         ..HarnessFile::of(&divan::Divan, Stdout, is_divan)
     },
     HarnessFile {
         versions: "what `go test -bench` prints, with or without `-v`, and other files of its format",
         fields: "name, `ns/op`, `B/op`, `allocs/op` and other units; `Unit`; `pkg`, `goos`, `goarch`, `cpu`, `commit`",
+        failures: "`--- FAIL`, or a package that ends with `FAIL` within the benchmark; `--- SKIP` (skipped); a package that fails elsewhere, no iteration, or output of `go test` without `PASS` or `FAIL` at its end (refused)",
         direction: "time, bytes and allocations lower; other units as the benchmark format says",
         run: go_text::run,
         notes: &["gomaxprocs"],
@@ -83,6 +88,7 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
     HarnessFile {
         versions: "JSON of 1.0 and later",
         fields: "`run_name`, `run_type`, `real_time`, `cpu_time`, `time_unit`, `error_occurred`, counters; `context`",
+        failures: "`error_occurred` true; `skipped` true (skipped); `iterations` of 0, a time that is not a number, or a missing repetition (refused)",
         run: |file| dated(file, "context.date"),
         machine: &[MachineFacts {
             object: "context",
@@ -111,6 +117,7 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
     HarnessFile {
         versions: "JSON of the summaries' versions 6 and 7",
         fields: "`module_path`, `id`, `profiles`; `details`",
+        failures: "the name of a benchmark in place of its summary; no instruction, or a line that is cut off (refused)",
         notes: &["details"],
         direction: "instructions lower",
         ..HarnessFile::of(&gungraun::Gungraun, Stdout, |file| {
@@ -120,6 +127,7 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
     HarnessFile {
         versions: "JSON of 1.x, and schema 2",
         fields: "`command`, `parameters`, `times`, `exit_codes`, `memory_usage_byte`; `measurements`",
+        failures: "`exit_codes` or `exit_code` other than 0; a time of 0, which is less than that of the shell; no exit codes, or no run (refused)",
         unread: unread::hyperfine,
         run: |file| dated(file, "metadata.start_time"),
         machine: &[
@@ -135,6 +143,7 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
     HarnessFile {
         versions: "JSON of the summaries' versions 2, 3 and 6",
         fields: "`module_path`, `id`, `callgrind_summary` or `profiles`; `details`",
+        failures: "nothing in the output: a benchmark that fails has no line; no instruction, or a line that is cut off (refused)",
         notes: &["details"],
         direction: "instructions lower",
         ..HarnessFile::of(&iai_callgrind::IaiCallgrind, Stdout, |file| {
@@ -146,6 +155,7 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
     HarnessFile {
         versions: "the JSON of `-rf json`",
         fields: "`benchmark`, `mode`, `params`, `threads`, `primaryMetric.rawData`, `scoreUnit`; `jdkVersion`, `vmName`, `vmVersion`, `jvmArgs`; forks, iterations and times",
+        failures: "nothing in the file: a benchmark that throws has no entry; no `rawData`, or an empty histogram (refused)",
         direction: "times lower, throughput higher",
         machine: &[MachineFacts {
             object: "",
@@ -179,12 +189,14 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
     HarnessFile {
         versions: "what the test harness of Rust prints",
         fields: "`test NAME ... bench: N ns/iter (+/- N)`",
+        failures: "`FAILED`; `ignored` (skipped); a time of 0; any other text behind the name (refused)",
         unread: unread::libtest_bench,
         ..HarnessFile::of(&libtest_bench::LibtestBench, Stdout, is_libtest_bench)
     },
     HarnessFile {
         versions: "the line of JSON of 0.1 and 1.0",
         fields: "`alias`, `args`, `stats.p50`, `stats.avg`, `error`; `context`",
+        failures: "an `error`; no `stats`, or no sample (refused)",
         run: mitata_run,
         notes: &["runtime"],
         ..HarnessFile::of(&mitata::Mitata, Stdout, is_mitata)
@@ -192,6 +204,7 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
     HarnessFile {
         versions: "the templates for JSON and CSV, and the table, of 4.3",
         fields: "`title`, `name`, `unit`, `batch`, `measurements`; the columns of CSV and of the table",
+        failures: "nothing in the output; an epoch without an iteration, a `batch` of 0, or a row that is cut off (refused)",
         unread: unread::nanobench,
         notes: &["unit", "batch"],
         settings: &[MachineFacts {
@@ -211,6 +224,7 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
     HarnessFile {
         versions: "JSON of version 1, and the samples of `--jsonbin` from the same folder",
         fields: "`benchmarks[].states[]`: `axis_values`, `device`, `is_skipped`, `summaries[]` by `tag`",
+        failures: "`is_skipped` with a `skip_reason` of `Unexpected error:`; any other one (skipped); no time, no sample, or a file of samples that is missing or of another size (refused)",
         direction: "time of the GPU lower; the others are shown",
         run: nvbench_run,
         notes: &["nvbench_version"],
@@ -236,6 +250,7 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
     HarnessFile {
         versions: "JSON of version 1.0, a suite or one benchmark",
         fields: "`metadata.name`, `metadata.unit`, `runs[].values`; other `metadata`",
+        failures: "a benchmark without values; one that raises is missing, and so are all after it",
         machine: &[PYPERF_OF_BENCHMARK, PYPERF_OF_SUITE],
         ..HarnessFile::of(&pyperf::Pyperf, File("pyperf.json"), is_pyperf)
     },
@@ -243,6 +258,7 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
         versions: "JSON of 3, 4 and 5; the failed tests come from `pytest.xml` (`--junitxml`) in the same folder",
         unread: unread::pytest_benchmark,
         fields: "`fullname`, `stats.data`, else `stats.median`; `rounds`, `iterations`; `datetime`, `commit_info`, `machine_info`",
+        failures: "`failure` or `error` in `pytest.xml`; `skipped` there (skipped); a test that passed and measured nothing; nothing in the JSON alone; no round (refused)",
         run: pytest_benchmark_run,
         machine: &[
             MachineFacts {
@@ -287,6 +303,7 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
     HarnessFile {
         versions: "the JSON of `--outputJson` of 2 to 4",
         fields: "`fullName`, `name`, `median`, `mean`, `sd`, `sampleCount`",
+        failures: "no figures; `sampleCount` of 0, or only some of the figures (refused)",
         ..HarnessFile::of(&vitest_bench::VitestBench, File("vitest-bench.json"), |file| {
             Outline::shows(file, &["files"], &["files[].filepath", "files[].groups"])
         })

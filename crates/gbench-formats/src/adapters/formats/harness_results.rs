@@ -17,6 +17,8 @@ pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     versions: "with `results[].benchmarks[].optimizations[]`",
     fields: "`chapter`, `example`, `type`, `technique`, `file`, `status`; `baseline_time_ms`, `time_ms`, their percentiles and `memory_mb`",
     direction: "time and memory lower; percentiles are shown",
+    failures: "`status` other than `succeeded`, `success`, `completed`, `passed` and `ok`; one that begins with `skip` \
+             (skipped); no time, or one of 0, whatever the `status`; a benchmark without `status` (refused)",
     recognises: |file| {
         Outline::of(file, &["results"], &["chapter", "optimizations", "baseline_file"])
             .is_some_and(|outline| outline.rows_have("results", &["chapter", "benchmarks"]))

@@ -40,6 +40,8 @@ pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     versions: "3.1",
     fields: "`Final Summary`, `Global Problem Dimensions`, `Machine Summary`, `GFLOP/s Summary`, `GB/s Summary`, times, each `Result`",
     direction: "the rating higher; its parts are shown",
+    failures: "`HPCG result is INVALID`, with the names of the checks that are `FAILED`; a rating of 0; no `Final Summary` \
+             (refused)",
     recognises,
     read,
     ..DeclaredFormat::SUMMARY

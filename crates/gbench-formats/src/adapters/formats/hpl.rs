@@ -18,6 +18,7 @@ pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     versions: "1.0 to 2.3, HPCC's section, and builds for GPUs that add a rate per GPU",
     fields: "`T/V`, `N`, `NB`, `P`, `Q`, `Time`, `Gflops`, the rate per GPU; the residual's `PASSED` or `FAILED`; `End of Tests`",
     direction: "rates higher; the time follows from them and is shown",
+    failures: "`FAILED` at the end of a residual's line; a rate of 0; a row without a residual, or no `End of Tests.` (refused)",
     tried: &["2.0-hpcc-1.5.0", "2.0-hpcc-1.5.0-failed", "2.0-hpcc-1.5.0-unchecked-refused"],
     recognises: |file| file.any_line(COLUMNS[0], is_header),
     read,

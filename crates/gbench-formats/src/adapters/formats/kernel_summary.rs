@@ -35,6 +35,8 @@ pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     versions: "rows in `results` or `kernels`, with `success`; the file of one kernel",
     fields: "`kernel`, `backend`, `precision`, `problem_size`, `success`, `iterations`, `warmup`; `raw_times_ms`, else statistics of the time with `ms`; `memory_mb`, `energy_j`, `power_w`, `rmse`, `max_error`, `relative_error`; `total`; `environment` of the run",
     direction: "time, memory and energy lower; errors of the result are shown",
+    failures: "`success` false; `skipped` true (skipped); no time in milliseconds, or one of 0; `total` or `total_kernels` \
+             other than the number of rows, or a row without `success` (refused)",
     recognises,
     read,
     ..DeclaredFormat::SUMMARY

@@ -41,6 +41,7 @@ pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
              metrics of the user's own such as `GFLOP/s`",
     reads: Reads::Samples,
     direction: "times lower; the user's own metrics follow from them and are shown",
+    failures: "a text in `time`; a time of 0, or of 1e20; a file that ends within a configuration (refused)",
     tried: &["1.5.0", "1.5.0-unclosed"],
     recognises: |file| Outline::has_keys(file, &["kernel_name", "tune_params_keys", "tune_params", "cache"]),
     read,

@@ -21,6 +21,7 @@ pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     versions: "`results/timing/.../baseline_time_*.json`",
     fields: "`mean`, `std`, `min`, `max`, `num_trials`, `hardware`, `device` of each problem of a level",
     direction: "times lower; the least and the most are shown",
+    failures: "no `mean`, with the text of `error` as the reason; `mean` or `num_trials` of 0",
     recognises,
     read,
     ..DeclaredFormat::SUMMARY

@@ -60,6 +60,8 @@ pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
              `Device`, `Platform`, `ComputeApi`, `KttVersion`, `Timestamp`, `TimeUnit`",
     reads: Reads::Samples,
     direction: "times lower; counters, energy and the times of single functions are shown",
+    failures: "`Status` other than `Ok`; `DeviceLimitsExceeded` (skipped); `TotalDuration` of 0, or a duration of 0 in the \
+             CSV; a row of the CSV that is cut off (refused)",
     recognises: |file| {
         file.first_line().starts_with(HEADER)
             || Outline::shows(file, &["Metadata", "Results"], &["Metadata.KttVersion"])

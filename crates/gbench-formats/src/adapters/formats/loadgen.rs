@@ -35,6 +35,8 @@ pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
              percentiles of latency, first token and time per output token; the test's parameters. `max_async_queries` is the case's, \
              and so are `target_qps` and `samples_per_query` except Offline",
     direction: "latencies lower, rates higher; Offline latencies are totals and are shown",
+    failures: "a number of errors in the last line; a judged figure of 0; `INVALID` as `Result is`, with the conditions that \
+             are not met; no last line about errors, or the file of an accuracy run (refused)",
     tried: &[
         "6.0.17",
         "6.0.17-accuracy-refused",

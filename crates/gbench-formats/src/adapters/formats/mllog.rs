@@ -24,6 +24,8 @@ pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     fields: "`run_start`, `run_stop` with its `status`, `init_start`, `init_stop`, `tracked_stats`, `throughput`, `eval_accuracy`; \
              `submission_benchmark`, `global_batch_size`; `submission_platform`, `submission_org`; `seed` and `opt_*` as settings",
     direction: "the time to train lower, throughputs higher; initialization, epochs and accuracy are shown",
+    failures: "`run_stop` without a `status`, or with another one than `success`; a time of 0 or less; no `run_start` or no \
+             `run_stop` (refused)",
     tried: &["4.1.68", "4.1.68-aborted"],
     recognises: |file| file.any_line(MARK, |line| event(line).is_some_and(|event| event.is_ok())),
     read,

@@ -27,6 +27,7 @@ pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     versions: "JSONL of SuperBench 0.3 and later",
     fields: "`time`, `cpu_usage`, `gpu_*:N`, `*_receive_bw`, `*_transmit_bw`",
     direction: "nothing is judged",
+    failures: "nothing in the file; a line that is not a complete record with `time` (refused)",
     recognises,
     read,
     ..DeclaredFormat::SUMMARY

@@ -22,6 +22,8 @@ pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     versions: "2.x with `#wrong`, and the older layout with `error`; rccl-tests, whose cycles are samples",
     fields: "`Collective test starting`, else a word such as `all_reduce_perf`; `warmup iters`, `iters`, `agg iters`, `graph`, hosts and devices; `size`, `type`, `redop`, `root`; `time`, `algbw`, `busbw`, `#wrong` of both halves; `Out of bounds values`",
     direction: "time lower; bandwidths follow from it and are shown",
+    failures: "`#wrong` or `error` of 1 or more; a time of 0; no `Out of bounds values`, or values out of bounds and no row \
+             that has them (refused)",
     recognises: |file| file.any_line("algbw", |line| columns(line).is_some()),
     read,
     ..DeclaredFormat::SUMMARY

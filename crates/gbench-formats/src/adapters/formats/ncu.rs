@@ -30,6 +30,8 @@ pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     fields: "`ID`, `Process ID`, `Kernel Name`, `Block Size`, `Grid Size`, `Device`; `Process Name`, `CC` of the run; `Duration` or `gpu__time_duration` of the long table, \
              each metric of the wide one",
     direction: "durations lower; all else is shown",
+    failures: "`n/a` in place of a duration, or one of 0; no table, no launch with a duration, or decimals behind a comma \
+             (refused)",
     recognises: |file| file.any_line(NCU_HEADER, is_ncu_header),
     read,
     ..DeclaredFormat::SUMMARY

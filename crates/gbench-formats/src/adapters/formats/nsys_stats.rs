@@ -19,6 +19,7 @@ pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     fields: "`Name`, `Operation` or `Range`; `Instances`, `Num Calls` or `Count`; total, average, median, minimum, maximum and standard \
              deviation; columns such as `GridXYZ` as parameters",
     direction: "times lower: the median is judged, or the average where there is none",
+    failures: "a count of 0; an empty cell or a word such as `N/A` under the median, or under the average if there is no median",
     recognises: |file| file.any_line(TOTAL, is_nsys_header),
     read,
     ..DeclaredFormat::SUMMARY

@@ -19,6 +19,8 @@ pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     fields: "`Running`, the matrices with their unit, `SUM`, errors; JSON: `testcases[]` with `name`, `status`, `bandwidth_description`, \
              `bandwidth_matrix`, `sum`, `error`; versions and devices",
     direction: "bandwidths higher, latencies lower; sums are shown",
+    failures: "`status` other than `Passed`; an `error`; a cell of 0; in the text a line that begins with an error, or no \
+             `SUM` before the next test; `Waived` (skipped); a text that ends within a test (refused)",
     recognises,
     read: |file| if file.begins(b'{') { json::read(file) } else { text::read(file) },
     ..DeclaredFormat::SUMMARY

@@ -19,6 +19,8 @@ pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     fields: "`Benchmark`, the axes; `GPU Time`, `CPU Time`, `Noise`, `Samples`, `Batch GPU`, the rates; `Skipped`, or `Skip:` and `Fail:` of the log; \
              `Device Name`",
     direction: "the time of the GPU lower, or that of the CPU where there is none; rates and the others are shown",
+    failures: "`Fail:` in the log; a time of 0; `Yes` as `Skipped`, or `Skip:` in the log (skipped); a row that is cut off \
+             (refused)",
     recognises: |file| {
         let is_csv = |line: &str| line.starts_with(CSV) && line.split(',').any(|name| name == SKIPPED);
         is_csv(&file.first_line())

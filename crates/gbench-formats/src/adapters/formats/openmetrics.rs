@@ -14,6 +14,7 @@ pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     versions: "the text of OpenMetrics 1.0 and of Prometheus 0.0.4, with `# TYPE`",
     fields: "gauges, and the median of summaries; their labels as parameters; `# UNIT`, else the unit at the end of a name",
     direction: "by the unit; else it is shown",
+    failures: "`Inf` as a value; `NaN` (skipped); a sample that is cut off, or `# UNIT` without `# EOF` at the end (refused)",
     tried: &["prometheus_client-0.26-openmetrics", "prometheus_client-0.26-prometheus"],
     recognises,
     read,

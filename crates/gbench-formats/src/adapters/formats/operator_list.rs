@@ -23,6 +23,7 @@ pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     versions: "a list of rows with `operation` and `implementation`",
     fields: "`operation`, `implementation`, `batch_size`, `sequence_length`, `tensor_dimension` and other fields as parameters; `time_ms`, `memory_mb`, `inference_speed`, `gpu_efficiency`, `throughput_gbps`",
     direction: "time and memory lower; the others are shown",
+    failures: "a text in `error` or `error_message`; no `time_ms`, or one of 0",
     recognises,
     read,
     ..DeclaredFormat::SUMMARY

@@ -19,6 +19,9 @@ pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     fields: "`benchmark-count`, `spec`, `mean`, `std`, `runs`, `best`, `worst`, `status`, `error` of each block, `check`; `seed` as a setting; \
              `system`, `start`, `passed`, `exit_code`, `compilation.nvcc_version` of the JSON",
     direction: "times lower: the mean is judged",
+    failures: "`status` other than `pass`, or an `error`; a `mean` of 0; `check: fail` without a block that failed, or \
+             `passed` false, for all blocks; a `report` (skipped); no `check`, or fewer blocks than `benchmark-count` \
+             (refused)",
     recognises,
     read,
     ..DeclaredFormat::SUMMARY

@@ -45,6 +45,7 @@ pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     fields: "`meta`, `bytes_per_second`, `items_per_second`, `noise_percent`, `noise_timeout` of `specializations`; `algorithm`, `gpu_name`, \
              `host_name`, `date` and versions of `general`; `settings`, of which `size`, `hot` and `seed` are parameters; `flags`",
     direction: "rates higher; that of items follows from that of bytes and is shown",
+    failures: "`bytes_per_second` or `items_per_second` of 0; neither of them; `dry` true in `settings` (skipped)",
     recognises: |file| Outline::of(file, &["context", "specializations"], &["results_version"]).is_some(),
     read,
     ..DeclaredFormat::SUMMARY

@@ -97,11 +97,13 @@ fn every_fixture_of_a_format_is_read_or_refused() {
 #[test]
 fn every_format_has_a_fixture_and_says_what_was_tried() {
     let fixtures = fixtures();
+    assert!(HARNESS_FILES.iter().all(|file| !file.about().failures.is_empty()));
     for format in FORMATS.iter() {
         let (name, about) = (format.name(), format.about());
         assert!(name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-'), "{name}");
         let same = FORMATS.iter().filter(|other| other.name() == name).count();
         assert_eq!(same, 1, "{name} twice");
+        assert!(!about.failures.is_empty(), "{name} does not say how a failure looks");
         let of_format = || fixtures.iter().filter(|fixture| fixture.format.name() == name);
         assert!(of_format().any(|fixture| !fixture.is_refused()), "{name} has no fixture that is read");
         for tried in about.tried {

@@ -50,6 +50,7 @@ pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     fields: "`raw_times`, `number_per_run`; `label`, `sub_label`, `description`, `env`, `num_threads`, `stmt` of `task_spec`",
     reads: Reads::Samples,
     direction: "times lower",
+    failures: "a time of 0 in `raw_times`, or no time; `number_per_run` below 1; a pickle (refused)",
     recognises: |file| {
         file.begins(b'[') && Outline::has_keys(file, &["raw_times", "number_per_run", "task_spec"])
     },

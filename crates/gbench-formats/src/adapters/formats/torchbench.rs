@@ -18,6 +18,8 @@ pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     versions: "`metrics-*.json` of `test_bench`, `torch-nightly` and `optim`; others as names without a unit",
     fields: "`metrics`, whose names have the parameters; `pytorch_version`, `pytorch_git_version`, `device` of `environ`",
     direction: "times and memory lower; metrics of other benchmarks are shown",
+    failures: "a text in place of a number, such as an `accuracy` other than `pass`; `memleak` of `True`; `not_implemented`, \
+             `skip` and `skip_by_dryrun` (skipped); a time of 0; a time or memory below 0",
     recognises: |file| {
         Outline::shows(file, &["name", "environ", "metrics"], &["environ.pytorch_git_version"])
     },

@@ -15,6 +15,7 @@ pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     versions: "the CSV of `perf_report`",
     fields: "as parameters the first column and those that repeat it, or those before the first whose name ends in a unit; the others as providers. The plot is the name of the file",
     direction: "by the unit in the name of a column; without one it is shown and not judged",
+    failures: "an empty cell, or a word such as `nan`; a value of 0; a row that is cut off (refused)",
     read,
     ..DeclaredFormat::SUMMARY
 };

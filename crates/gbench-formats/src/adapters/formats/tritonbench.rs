@@ -25,6 +25,8 @@ pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     versions: "`--csv` with `;`, and `--output-json`",
     fields: "the columns `provider-metric`; `env`; `metrics` by `tritonbench_<op>_<mode>[x_<input>-<backend>]_<metric>`",
     direction: "times and memory lower; rates higher, and judged if there is no time; others are shown",
+    failures: "no number at all; an error or an empty cell under `latency`; `accuracy`, or a metric that the tool defines, of \
+             0; a table without the row `average` at its end (refused)",
     recognises,
     read,
     ..DeclaredFormat::SUMMARY

@@ -58,6 +58,8 @@ pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
              `latencies`, `percentiles`; `tokens_per_second`; `cold_startup_times` and the other times of starts; the options of a sweep, \
              `run_number`",
     direction: "times lower, throughputs higher",
+    failures: "`failed` above 0, or fewer `completed` than `num_prompts`; `completed` of 0; `latencies`, rates of `bench \
+             throughput` or times of starts of 0; a serving latency of 0 (left out); the `error` of a run of a sweep (refused)",
     load: LoadFields {
         parameters: &["max_concurrency", "request_rate"],
         following: &["num_prompts"],

@@ -55,6 +55,9 @@ pub struct FormatAbout {
     pub reads: Reads,
     /// Which way is better: "times lower, bandwidths higher".
     pub direction: &'static str,
+    /// How a row or a file shows that it failed. `(skipped)`, `(left out)` and `(refused)` follow those that have another
+    /// consequence: "`status` other than `ok`; no last line (refused)".
+    pub failures: &'static str,
     /// Versions of the real tool with a fixture; the names of other fixtures begin with `by-hand`.
     pub tried: &'static [&'static str],
 }
@@ -67,6 +70,7 @@ pub(crate) struct DeclaredFormat {
     pub fields: &'static str,
     pub reads: Reads,
     pub direction: &'static str,
+    pub failures: &'static str,
     pub tried: &'static [&'static str],
     pub load: LoadFields,
     pub recognises: fn(&ResultFile) -> bool,
@@ -82,6 +86,7 @@ impl DeclaredFormat {
         fields: "",
         reads: Reads::Summary,
         direction: "",
+        failures: "",
         tried: &[],
         load: LoadFields::NONE,
         recognises: |_| false,
@@ -95,8 +100,8 @@ impl ResultFormat for DeclaredFormat {
     }
 
     fn about(&self) -> FormatAbout {
-        let Self { title, versions, fields, reads, direction, tried, .. } = *self;
-        FormatAbout { title, versions, fields, reads, direction, tried }
+        let Self { title, versions, fields, reads, direction, failures, tried, .. } = *self;
+        FormatAbout { title, versions, fields, reads, direction, failures, tried }
     }
 
     fn recognises(&self, file: &ResultFile) -> bool {

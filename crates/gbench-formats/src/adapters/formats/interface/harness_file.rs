@@ -29,6 +29,7 @@ pub struct HarnessFile {
     pub(crate) versions: &'static str,
     pub(crate) fields: &'static str,
     pub(crate) direction: &'static str,
+    pub(crate) failures: &'static str,
 }
 
 pub(crate) enum HarnessInput {
@@ -64,6 +65,7 @@ impl HarnessFile {
             versions: "",
             fields: "",
             direction: "time lower",
+            failures: "",
         }
     }
 }
@@ -122,6 +124,7 @@ impl ResultFormat for HarnessFile {
             fields: self.fields,
             reads: about.reads,
             direction: self.direction,
+            failures: self.failures,
             tried: about.tried,
         }
     }

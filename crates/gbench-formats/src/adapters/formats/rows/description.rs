@@ -275,14 +275,10 @@ impl Described {
             let matched = metric.fields.iter().map(|_| "others by their names".to_owned());
             metric.named_fields().map(|name| quoted(name)).chain(matched)
         });
-        let ends =
-            self.errors.iter().chain(&self.positive).chain(&self.zero).chain(self.equal.iter().flatten());
-        let ends = ends.chain(self.passed.keys()).chain(self.failed.keys()).chain(self.skipped.keys());
         let run = self.facts.iter().chain(&self.row_facts).chain(&self.commit).chain(&self.started);
         let parts = [
             (unique(&mut parameters.map(quoted)), "as parameters"),
             (unique(&mut measured.into_iter()), ""),
-            (unique(&mut ends.map(|name| quoted(name))), "for failures"),
             (unique(&mut run.map(|name| quoted(name))), "of the run"),
             (unique(&mut self.settings.iter().map(|name| quoted(name))), "as settings"),
         ];

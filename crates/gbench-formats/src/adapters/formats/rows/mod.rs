@@ -1,10 +1,11 @@
 //! Formats that are described by their fields instead of by code.
 //!
 //! [`description`] has the words of a description, [`field`] the references to fields, [`source`] finds the rows of JSON,
-//! tables and texts, and [`reading`] makes a case of each row. [`shelf`] has the formats that are described in the `.toml`
+//! tables and texts, and [`reading`] makes a case of each row. [`failures`] says how rows fail. [`shelf`] has the formats that are described in the `.toml`
 //! files of this folder; users describe theirs by flags, in the suite file, or in a file of the same form.
 
 pub(crate) mod description;
+mod failures;
 mod field;
 pub(crate) mod file;
 pub(crate) mod guess;

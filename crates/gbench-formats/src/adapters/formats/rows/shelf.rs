@@ -3,6 +3,7 @@
 use serde::{Deserialize, Deserializer};
 
 use super::description::{Described, Pattern, RowLayout};
+use super::failures::failures;
 use super::source::has_columns;
 use crate::adapters::formats::interface::format::{FormatAbout, ResultFormat};
 use crate::adapters::formats::interface::prelude::*;
@@ -32,6 +33,8 @@ pub(in crate::adapters::formats) struct RowFormat {
     layouts: Vec<Layout>,
     #[serde(skip)]
     fields: Leaked,
+    #[serde(skip)]
+    failures: Leaked,
     #[serde(skip)]
     versions_tried: &'static [&'static str],
 }
@@ -143,6 +146,7 @@ pub(in crate::adapters::formats) fn leaked() -> &'static [RowFormat] {
         let fields: Vec<String> = format.layouts.iter().map(|layout| layout.rows.documented()).collect();
         let tried: Vec<&str> = format.tried.iter().map(|version| version.0).collect();
         format.fields = Leaked(fields.join("; or ").leak());
+        format.failures = Leaked(failures(format.layouts.iter().map(|layout| &layout.rows)).leak());
         format.versions_tried = tried.leak();
     }
     formats.leak()
@@ -188,7 +192,8 @@ impl ResultFormat for RowFormat {
         let mut metrics = self.layouts.iter().flat_map(|layout| &layout.rows.metrics);
         let reads =
             if metrics.any(|metric| metric.summary.is_some()) { Reads::Summary } else { Reads::Samples };
-        FormatAbout { title, versions, fields: self.fields.0, direction, reads, tried: self.versions_tried }
+        let (fields, failures, tried) = (self.fields.0, self.failures.0, self.versions_tried);
+        FormatAbout { title, versions, fields, direction, failures, reads, tried }
     }
 
     fn recognises(&self, file: &ResultFile) -> bool {
