@@ -131,7 +131,8 @@ fn values(record: &RunRecord, metric: &str) -> Vec<f64> {
 fn b36_an_unknown_file_is_shown_with_the_command_that_reads_it() {
     let folder = written(&[("r.json", UNKNOWN), ("notes.txt", "nothing\nhere\n")]);
     let told = ran(folder.path(), "ingest r.json").exits(2);
-    told.says("JSON, objects at `$.results[*]`, 3 rows. Nothing was imported.")
+    let told = told
+        .says("JSON, objects at `$.results[*]`, 3 rows. Nothing was imported.")
         .says("our.median_us 1500.5 figure in us, lower is better")
         .says("quality 0.97 figure, direction unknown")
         .says("Figures of unknown direction are not judged.")
