@@ -211,7 +211,9 @@ impl Loaded {
 }
 
 fn are_own(request: &RecordsRequest, paths: [&Path; 2]) -> bool {
-    paths.into_iter().all(|path| is_own(path, &request.ingest).unwrap_or(false))
+    // Flags that do not apply to them are refused when each is read.
+    !request.ingest.speaks_of_files()
+        && paths.into_iter().all(|path| is_own(path, &request.ingest).unwrap_or(false))
 }
 
 fn read(found: &Found, request: &RecordsRequest) -> Result<RunRecord> {

@@ -1,13 +1,10 @@
-//! Descriptions of rows in files: read for `--format`, and written from a guess at a file of no known format.
+//! Descriptions of rows in files, for `--format`.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
-use super::files::LoadedFile;
-use crate::adapters::formats::{self, Described, Guess};
-use crate::app::paths::shown;
-use crate::model::{Fault, Result, sha256_hex, shell_word};
-use crate::store::write_atomically;
+use crate::adapters::formats::Described;
+use crate::model::{Fault, Result, sha256_hex};
 
 /// Digits of the sum of a description.
 const DIGITS: usize = 12;
@@ -35,43 +32,4 @@ pub(crate) fn sum_of(text: &str) -> String {
     let mut sum = sha256_hex(text.as_bytes());
     sum.truncate(DIGITS);
     format!("sha256:{sum}")
-}
-
-/// What a file of no known format seems to hold.
-pub(crate) struct UnknownFile {
-    /// As it was given.
-    pub path: PathBuf,
-    pub guess: Guess,
-}
-
-/// The first of these files that no format recognises; `None`: there is none, or it cannot be read.
-pub(crate) fn unknown_file(paths: &[PathBuf]) -> Option<UnknownFile> {
-    paths.iter().filter(|path| path.is_file()).find_map(|path| {
-        let file = LoadedFile::read(path).ok()?;
-        let is_unknown = formats::recognised(&file.result()).is_empty();
-        is_unknown.then(|| UnknownFile { path: path.clone(), guess: Guess::of(&file.result()) })
-    })
-}
-
-/// The description that a guess at a file gives. Errors: no field of it looks like a figure.
-pub(crate) fn describe(path: &Path) -> Result<String> {
-    let file = LoadedFile::read(path)?;
-    let guess = Guess::of(&file.result());
-    guess.toml(&shown(path)).ok_or_else(|| {
-        let what = format!("no field in it looks like a figure: it is {}", guess.form);
-        Fault::at_path(path, what, NO_FIGURE)
-    })
-}
-
-/// The next step where nothing looks like a figure.
-pub(crate) const NO_FIGURE: &str = "name the fields yourself with `--metric` and `--parameters`, or describe the rows, also those of a text, \
-    in a file: docs/formats.md, \"A file of no known format\"";
-
-/// Writes a description where there is none yet.
-pub(crate) fn write_description(text: &str, to: &Path) -> Result<()> {
-    if to.exists() {
-        let next = format!("choose another name, or remove it: `rm {}`", shell_word(&shown(to)));
-        return Err(Fault::at_path(to, "it exists, and may have been changed by hand", next));
-    }
-    write_atomically(to, text.as_bytes())
 }

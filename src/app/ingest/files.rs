@@ -55,12 +55,7 @@ pub(crate) struct IngestOptions {
 /// The record at a path: of gbench-ci itself, or of a file of another program, or of a folder of such files.
 pub(crate) fn load(path: &Path, options: &IngestOptions) -> Result<RunRecord> {
     if is_own(path, options)? {
-        let speaks_of_files = !options.units.is_empty()
-            || !options.better.is_empty()
-            || options.suite.is_some()
-            || !options.conditions.is_empty()
-            || options.repeats != Repeats::default();
-        if speaks_of_files {
+        if options.speaks_of_files() {
             let what = "it is a record of gbench-ci, and flags are given that speak of other programs' files";
             return Err(Fault::at_path(
                 path,
@@ -158,6 +153,15 @@ impl IngestOptions {
         let better = self.better.iter().map(|(name, way)| ("--better", Some(pair((name, way.into_str())))));
         let given = self.given.iter().map(|(flag, value)| (*flag, Some(value.clone())));
         shell_flags(flags.into_iter().chain(units).chain(better).chain(given))
+    }
+
+    /// True if a flag is given that only applies to files of other programs.
+    pub(crate) fn speaks_of_files(&self) -> bool {
+        !self.units.is_empty()
+            || !self.better.is_empty()
+            || self.suite.is_some()
+            || !self.conditions.is_empty()
+            || self.repeats != Repeats::default()
     }
 
     /// True if anything says how a file of another program is to be read.
@@ -453,7 +457,7 @@ fn certain(file: &ResultFile, path: &Path) -> Result<&'static dyn ResultFormat> 
         [] => {
             let what = "its content does not identify a format with certainty";
             let next = format!(
-                "see what is in it, and how it would be read: `gbench-ci ingest {}`",
+                "name it with `--input-format NAME`, or see what is in it and how it would be read: `gbench-ci ingest {}`",
                 shell_word(&shown(path))
             );
             Err(Fault::at_path(path, what, next))

@@ -4,14 +4,16 @@ mod conditions;
 mod date;
 mod description;
 mod files;
+mod unknown;
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 pub(crate) use date::DatedBy;
-pub(crate) use description::{NO_FIGURE, UnknownFile, describe, sum_of, unknown_file, write_description};
+pub(crate) use description::sum_of;
 pub(crate) use files::{AUTO, IngestOptions, is_own, load, load_files};
+pub(crate) use unknown::{NO_FIGURE, UnknownFile, describe, unknown_file, write_description};
 
 use super::reports::verdict_files::json_of;
 use super::request::SelectionRequest;

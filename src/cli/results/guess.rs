@@ -1,8 +1,8 @@
-//! What a file of no known format seems to hold, and the command that would read it.
+//! The guess at a file of no known format, and the command that would read it.
 
 use std::io::{self, Write};
 
-use crate::adapters::formats::{Guess, GuessedField, Role, WAY};
+use crate::adapters::formats::{FieldRole, Guess, GuessedField, WAY};
 use crate::app::ingest::UnknownFile;
 use crate::app::paths::shown;
 use crate::model::text::count;
@@ -61,11 +61,13 @@ pub(super) fn write(file: &UnknownFile, out: &mut impl Write) -> io::Result<()> 
     fold_command(&command, COLUMNS - 4).iter().try_for_each(|line| writeln!(out, "    {line}"))
 }
 
-/// What a person has to know of a guess, with a blank behind each sentence.
+/// Sentences about a guess, with a blank behind each.
 fn remarks(guess: &Guess) -> String {
     let mut remarks = String::new();
-    let is_open =
-        |field: &GuessedField| field.role == (Role::Figure { main: true }) && field.better.is_none();
+    let is_open = |field: &GuessedField| {
+        let is_main = field.role == (FieldRole::Figure { main: true });
+        is_main && field.better.is_none() && field.unit_field.is_none()
+    };
     if guess.flags.iter().flatten().any(|(_, value)| value.ends_with(WAY)) {
         remarks += "Write `lower` or `higher` instead of WAY: the names do not show which is better. ";
     } else if guess.fields.iter().any(is_open) {
@@ -84,21 +86,24 @@ fn remarks(guess: &Guess) -> String {
 fn meaning(field: &GuessedField) -> String {
     let unit = if field.unit.is_empty() { String::new() } else { format!(" in {}", field.unit) };
     match (&field.role, field.better) {
-        (Role::Key, _) => "what distinguishes rows".into(),
-        (Role::Figure { main: true }, Some(better)) => {
+        (FieldRole::Key, _) => "what distinguishes rows".into(),
+        (FieldRole::Figure { main: true }, Some(better)) => {
             format!("figure{unit}, {} is better", better.into_str())
         }
-        (Role::Figure { main: true }, None) => format!("figure{unit}, direction unknown"),
-        (Role::Figure { main: false }, _) => format!("figure{unit}, only shown"),
-        (Role::Fact, _) => "fact of the run".into(),
-        (Role::Setting, _) => "setting".into(),
-        (Role::Moment, _) => "beginning of the run".into(),
-        (Role::Commit, _) => "commit".into(),
-        (Role::Passed(_) | Role::Zero, _) => "whether it passed".into(),
-        (Role::Error, _) => "reason of a failure".into(),
-        (Role::Unit, _) => "unit".into(),
-        (Role::Metric, _) => "name of the figure".into(),
-        (Role::Unknown, _) => "not used".into(),
+        (FieldRole::Figure { main: true }, None) => match &field.unit_field {
+            Some(name) => format!("figure in the unit of `{name}`"),
+            None => format!("figure{unit}, direction unknown"),
+        },
+        (FieldRole::Figure { main: false }, _) => format!("figure{unit}, only shown"),
+        (FieldRole::Fact, _) => "fact of the run".into(),
+        (FieldRole::Setting, _) => "setting".into(),
+        (FieldRole::Moment, _) => "beginning of the run".into(),
+        (FieldRole::Commit, _) => "commit".into(),
+        (FieldRole::Passed(_) | FieldRole::Zero, _) => "whether it passed".into(),
+        (FieldRole::Error, _) => "reason of a failure".into(),
+        (FieldRole::Unit, _) => "unit".into(),
+        (FieldRole::Metric, _) => "name of the figure".into(),
+        (FieldRole::Unknown, _) => "not used".into(),
     }
 }
 

@@ -123,7 +123,7 @@ fn explained(fault: Fault, request: &IngestRequest, out: &mut impl Write) -> Res
     let Some(file) = unknown.filter(is_about) else { return Ok(fault) };
     wrote(guess::write(&file, out).and_then(|()| out.flush()))?;
     let next = match file.guess.described {
-        Some(_) => "check the guess above, and give the command with what is right",
+        Some(_) => "check the guess above, or name its format with `--input-format NAME`",
         None => NO_FIGURE,
     };
     Ok(Fault { next: next.into(), ..fault })

@@ -25,7 +25,7 @@ pub use interface::repeats::Repeats;
 pub use readers::values::changes_by_itself;
 pub use rows::description::{Described, DescribedMetric, RowLayout, TextLayout};
 pub use rows::file::DescriptionError;
-pub use rows::guess::{Guess, GuessedField, Role, WAY};
+pub use rows::guess::{FieldRole, Guess, GuessedField, WAY};
 pub use rows::reading::failed_row;
 
 use std::collections::BTreeSet;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use regex::Regex;
 use serde_json::{Map, Value};
-use serde_json_path::{JsonPath, PathElement};
+use serde_json_path::{JsonPath, LocatedNode, PathElement};
 
 use super::name::{NameParts, Statistic};
 use crate::adapters::formats::interface::format::ResultFile;
@@ -26,22 +26,22 @@ const MAX_ELEMENTS: usize = 20;
 const MAX_PATHS: usize = 40;
 
 /// One way in which a file may hold rows.
-pub(super) struct Look {
+pub(super) struct RowLook {
     /// In words: `a table with ";" between its cells`.
     pub form: String,
     pub layout: RowLayout,
     pub rows: usize,
-    pub columns: Vec<Column>,
+    pub columns: Vec<RowField>,
 }
 
 /// A field and its values; null: the row lacks it.
-pub(super) struct Column {
+pub(super) struct RowField {
     /// As a description names it.
     pub field: String,
     pub values: Vec<Value>,
 }
 
-impl Look {
+impl RowLook {
     fn new(form: String, layout: RowLayout) -> Self {
         Self { form, layout, rows: 0, columns: Vec::new() }
     }
@@ -49,21 +49,21 @@ impl Look {
 
 /// The columns of rows that come one by one.
 #[derive(Default)]
-struct Columns {
+struct RowFields {
     places: HashMap<String, usize>,
-    columns: Vec<Column>,
+    columns: Vec<RowField>,
     rows: usize,
 }
 
-impl Columns {
+impl RowFields {
     fn add(&mut self, fields: impl IntoIterator<Item = (String, Value)>) {
         for (field, value) in fields {
             let place = match self.places.get(&field) {
                 Some(place) => *place,
-                None if self.columns.len() == MAX_COLUMNS || Field::parse(&field).is_err() => continue,
+                None if self.columns.len() == MAX_COLUMNS || !can_be_named(&field) => continue,
                 None => {
                     self.places.insert(field.clone(), self.columns.len());
-                    self.columns.push(Column { field, values: Vec::new() });
+                    self.columns.push(RowField { field, values: Vec::new() });
                     self.columns.len() - 1
                 }
             };
@@ -74,16 +74,23 @@ impl Columns {
         self.rows += 1;
     }
 
-    fn into(self, mut look: Look) -> Look {
+    fn into(mut self, mut look: RowLook) -> RowLook {
         look.rows = self.rows;
+        self.columns.retain(|column| !column.values.iter().any(Value::is_object));
         look.columns = self.columns;
         look.columns.iter_mut().for_each(|column| column.values.resize(self.rows, Value::Null));
         look
     }
 }
 
+/// False for a name that means something else in a description.
+fn can_be_named(field: &str) -> bool {
+    let is_own = field.starts_with("outer_") && field.contains(" = ../") || !field.contains(" = ");
+    is_own && !field.is_empty() && !field.ends_with('*') && Field::parse(field).is_ok()
+}
+
 /// Every way in which a file may hold rows. Errors: its form in words.
-pub(super) fn looks(file: &ResultFile) -> Result<Vec<Look>, String> {
+pub(super) fn looks(file: &ResultFile) -> Result<Vec<RowLook>, String> {
     let Ok(text) = file.text() else { return Err("no text: it is binary".into()) };
     if text.trim().is_empty() {
         return Err("empty".into());
@@ -96,44 +103,51 @@ pub(super) fn looks(file: &ResultFile) -> Result<Vec<Look>, String> {
             Err(error) => Err(format!("JSON that cannot be read: {error}")),
         };
     }
-    // Of several that give as many columns, the last is taken.
+    // The last one of those that give the most columns is taken.
     let table = DELIMITERS.into_iter().rev().filter_map(|delimiter| of_table(file, text, delimiter));
     let most = table.max_by_key(|look| look.columns.len());
     most.or_else(|| of_text(text)).map(|look| vec![look]).ok_or_else(|| "a text".into())
 }
 
-/// Lines that end in a number with a unit, behind a name.
-const LINE: &str = r"^\s*(?<name>[^\s:=].*?)\s*[:=\s]\s*(?<value>[-+]?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?)\s*(?<unit>ns|us|\x{b5}s|ms|s|sec|seconds|[kKMGT]i?B/s|[KMGTP]?FLOPS|[KMGTP]?FLOP/s|[a-z]+/s)\s*$";
+/// Lines with a name, a number and its unit: `gemm: 1.5 ms`, `Mean latency (ms): 1.5`.
+fn lines_with_units() -> impl Iterator<Item = Regex> {
+    const NUMBER: &str = r"(?<value>[-+]?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?)";
+    const UNIT: &str =
+        r"(?<unit>ns|us|\x{b5}s|ms|s|sec|seconds|[kKMGT]i?B/s|[KMGTP]?FLOPS|[KMGTP]?FLOP/s|[a-z]+/s)";
+    const NAME: &str = r"^\s*(?<name>[^\s:=].*?)\s*";
+    let behind = format!(r"{NAME}[:=\s]\s*{NUMBER}\s*{UNIT}\s*$");
+    let before = format!(r"{NAME}[(\[]{UNIT}[)\]]\s*[:=]\s*{NUMBER}\s*$");
+    [behind, before].into_iter().filter_map(|pattern| Regex::new(&pattern).ok())
+}
 
-fn of_text(text: &str) -> Option<Look> {
-    let line = Regex::new(LINE).ok()?;
-    let mut columns = Columns::default();
-    for found in lines(text).filter_map(|(_, text, _)| line.captures(text)).take(MAX_ROWS) {
+fn of_text(text: &str) -> Option<RowLook> {
+    let patterns: Vec<Regex> = lines_with_units().collect();
+    let mut columns = RowFields::default();
+    let captures = |text| patterns.iter().find_map(|pattern| pattern.captures(text));
+    for found in lines(text).filter_map(|(_, text, _)| captures(text)).take(MAX_ROWS) {
         let field = |name: &str| Some((name.to_owned(), Value::from(found.name(name)?.as_str())));
         columns.add(["name", "value", "unit"].into_iter().filter_map(field));
     }
-    let layout = TextLayout { row: vec![Pattern(line)], ..TextLayout::default() };
-    let form = "a text with lines that end in a number with a unit".to_owned();
-    (columns.rows > 0).then(|| columns.into(Look::new(form, RowLayout::Text(layout))))
+    let layout = TextLayout { row: patterns.into_iter().map(Pattern).collect(), ..TextLayout::default() };
+    let form = "a text with lines of a name, a number and its unit".to_owned();
+    (columns.rows > 0).then(|| columns.into(RowLook::new(form, RowLayout::Text(layout))))
 }
 
-fn of_table(file: &ResultFile, text: &str, delimiter: u8) -> Option<Look> {
+fn of_table(file: &ResultFile, text: &str, delimiter: u8) -> Option<RowLook> {
     let header = file.first_line();
     let names = header_cells(&header, delimiter);
     // A first line of numbers is a row.
     let is_header = names.len() > 1 && names.iter().all(|name| number(name).is_none());
     // A line that a program broke off at least does not hide the form of the others.
     let ended = if text.ends_with('\n') { text.to_owned() } else { format!("{text}\n") };
-    let mut columns = Columns::default();
+    let mut columns = RowFields::default();
     let mut add = |row: &dyn source::Row| {
         let fields: Vec<(String, Value)> = row
             .names()
             .into_iter()
-            // Pandas does not name the column of its index.
-            .filter(|name| !name.is_empty())
             .filter_map(|name| {
                 let cell = row.cell(&Field::parse(&name).ok()?);
-                Some((name.to_owned(), cell.map_or(Value::Null, |cell| cell.text().into())))
+                Some((name, cell.map_or(Value::Null, |cell| cell.text().into())))
             })
             .collect();
         if columns.rows < MAX_ROWS {
@@ -148,22 +162,22 @@ fn of_table(file: &ResultFile, text: &str, delimiter: u8) -> Option<Look> {
         other => format!("`{}`", char::from(other)),
     };
     let form = format!("a table with {between} between its cells");
-    (columns.rows > 0).then(|| columns.into(Look::new(form, RowLayout::Csv)))
+    (columns.rows > 0).then(|| columns.into(RowLook::new(form, RowLayout::Csv)))
 }
 
-fn of_json(documents: &[Value]) -> Vec<Look> {
+fn of_json(documents: &[Value]) -> Vec<RowLook> {
     let form = match documents {
         [Value::Array(_)] => "JSON, a list of objects",
         [_] => "JSON, one object",
         _ => "JSON lines",
     };
-    let mut columns = Columns::default();
+    let mut columns = RowFields::default();
     let rows = documents.iter().flat_map(|document| match document {
         Value::Array(list) => list.as_slice(),
         document => std::slice::from_ref(document),
     });
     rows.filter(|row| row.is_object()).take(MAX_ROWS).for_each(|row| columns.add(fields_of(row)));
-    let mut looks = vec![columns.into(Look::new(form.into(), RowLayout::Auto))];
+    let mut looks = vec![columns.into(RowLook::new(form.into(), RowLayout::Auto))];
     let mut paths = Vec::new();
     documents.iter().take(MAX_ELEMENTS).for_each(|document| find_rows(document, "$", 0, &mut paths));
     // The first look has these.
@@ -224,17 +238,17 @@ fn are_figures(map: &Map<String, Value>) -> bool {
     map.values().all(Value::is_number) && map.values().any(Value::is_f64) && !map.keys().any(is_field)
 }
 
-fn at_path(documents: &[Value], path: String) -> Option<Look> {
+fn at_path(documents: &[Value], path: String) -> Option<RowLook> {
     let parsed = JsonPath::parse(&path).ok()?;
     let first_key = path.trim_start_matches("$.").split(['.', '[']).next().unwrap_or_default().to_owned();
     // Only below a `*` do keys differ.
     let wild: Vec<bool> = path_steps(&path);
-    let mut columns = Columns::default();
+    let mut columns = RowFields::default();
     for document in documents {
         let around: Vec<(String, Value)> = fields_of(document)
             .into_iter()
             .filter(|(field, _)| first_key != "*" && field.split('.').next() != Some(&first_key))
-            .filter(|(_, value)| !value.is_array())
+            .filter(|(_, value)| !value.is_array() && !value.is_object())
             .take(MAX_AROUND)
             .map(|(field, value)| (format!("^{field}"), value))
             .collect();
@@ -255,12 +269,42 @@ fn at_path(documents: &[Value], path: String) -> Option<Look> {
             // The row's own field of the same name is closer.
             let has = |name: &str| row.iter().any(|(field, _)| field.rsplit('.').next() == Some(name));
             let around = around.iter().filter(|(field, _)| !field.rsplit(['.', '^']).next().is_some_and(has));
-            columns.add(own.chain(row.iter().cloned()).chain(around.cloned()).collect::<Vec<_>>());
+            let outer = outer_fields(document, node, &has);
+            columns
+                .add(own.chain(row.iter().cloned()).chain(outer).chain(around.cloned()).collect::<Vec<_>>());
         }
     }
     let what = if columns.places.contains_key("$") { "numbers" } else { "objects" };
     (columns.rows > 0)
-        .then(|| columns.into(Look::new(format!("JSON, {what} at `{path}`"), RowLayout::Json(path))))
+        .then(|| columns.into(RowLook::new(format!("JSON, {what} at `{path}`"), RowLayout::Json(path))))
+}
+
+/// The values of the objects between the document and a row. `is_known`: a field of the row has this name.
+fn outer_fields(
+    document: &Value,
+    row: &LocatedNode<'_>,
+    is_known: &dyn Fn(&str) -> bool,
+) -> Vec<(String, Value)> {
+    let steps: Vec<&PathElement> = row.location().iter().collect();
+    let mut found = Vec::new();
+    let mut at = document;
+    for (depth, step) in steps.iter().enumerate().take(steps.len().saturating_sub(1)) {
+        let next = match step {
+            PathElement::Name(name) => at.get(*name),
+            PathElement::Index(index) => at.get(*index),
+        };
+        let Some(next) = next else { break };
+        at = next;
+        let outwards = "../".repeat(steps.len() - 1 - depth);
+        for (key, value) in at.as_object().into_iter().flatten().take(MAX_AROUND) {
+            if value.is_array() || value.is_object() || key.contains(['.', '$', '^', '@', '/']) {
+                continue;
+            }
+            let alias = if is_known(key) { format!("outer_{key} = ") } else { String::new() };
+            found.push((format!("{alias}{outwards}{key}"), value.clone()));
+        }
+    }
+    found
 }
 
 /// For each step of a path whether it is `*`.
@@ -304,12 +348,15 @@ fn fields_of(row: &Value) -> Vec<(String, Value)> {
 fn add_fields<'v>(object: &'v Value, keys: &mut Vec<&'v str>, found: &mut Vec<(String, Value)>) {
     for (key, value) in object.as_object().into_iter().flatten() {
         keys.push(key);
-        match value {
-            Value::Object(_) if keys.len() < MAX_DEPTH => add_fields(value, keys, found),
-            Value::Object(_) => {}
-            Value::Array(list) if list.iter().any(|element| element.is_object() || element.is_array()) => {}
-            value => found.push((reference(keys), value.clone())),
+        if value.is_object() && keys.len() < MAX_DEPTH {
+            add_fields(value, keys, found);
         }
+        let is_nested = match value {
+            Value::Array(list) => list.iter().any(|element| element.is_object() || element.is_array()),
+            value => value.is_object(),
+        };
+        // The place of an object is kept: a field that is an object in one row has no value in another.
+        found.push((reference(keys), if is_nested { Value::Object(Map::new()) } else { value.clone() }));
         keys.pop();
     }
 }
@@ -317,7 +364,7 @@ fn add_fields<'v>(object: &'v Value, keys: &mut Vec<&'v str>, found: &mut Vec<(S
 /// The reference to a field by its keys: with dots if that is unambiguous, else a JSON path.
 fn reference(keys: &[&str]) -> String {
     let text = keys.join(".");
-    let is_plain = !text.starts_with(['$', '^', '@']) && !text.contains(" - ");
+    let is_plain = !text.starts_with(['$', '^', '@']) && !text.starts_with("../") && !text.contains(" - ");
     let has_dots = keys.len() > 1 && keys.iter().any(|key| key.contains('.') || key.is_empty());
     if is_plain && !has_dots && !text.is_empty() {
         return text;

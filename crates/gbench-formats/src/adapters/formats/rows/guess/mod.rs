@@ -1,8 +1,9 @@
 //! A guess at what a file of no known format holds, and the description that would read it.
 //!
 //! [`look`] finds the forms in which the file may hold rows, [`name`] reads units in the names of fields, [`roles`] sorts the
-//! fields, and [`written`] writes the description. Nothing is read by a guess before a person has seen it.
+//! fields, and [`flags`] and [`written`] write the description. Nothing is read by a guess before a person has seen it.
 
+mod flags;
 mod look;
 mod name;
 mod roles;
@@ -12,8 +13,8 @@ mod written;
 
 use std::cmp::Reverse;
 
-pub use roles::Role;
-pub use written::WAY;
+pub use flags::WAY;
+pub use roles::FieldRole;
 
 use super::description::{Described, DescribedMetric, DescribedSummary, RowLayout};
 use crate::adapters::formats::interface::check::{read, read_repeated};
@@ -21,16 +22,12 @@ use crate::adapters::formats::interface::format::ResultFile;
 use crate::adapters::formats::interface::repeats::Repeats;
 use crate::adapters::interface::case::metric_name;
 use gbench_model::{Better, direction_of_unit};
-use look::Look;
+use look::RowLook;
 use name::Statistic;
 use roles::{Sorted, is_word, sorted, text_of};
 
 /// Files larger than this are not looked at: their documents are in memory as a whole.
 const MAX_BYTES: usize = 64 << 20;
-
-/// Figures that flags name; a description in a file has all.
-const MAX_METRICS: usize = 5;
-const MAX_OPEN_METRICS: usize = 2;
 
 pub struct Guess {
     /// The form of the file in words.
@@ -50,9 +47,11 @@ pub struct Guess {
 pub struct GuessedField {
     pub name: String,
     pub example: String,
-    pub role: Role,
+    pub role: FieldRole,
     pub unit: String,
     pub better: Option<Better>,
+    /// The field with its unit, whose values show which is better.
+    pub unit_field: Option<String>,
 }
 
 impl Guess {
@@ -74,7 +73,7 @@ impl Guess {
             Ok(looks) => looks,
             Err(form) => return Self { form, ..guess },
         };
-        let looks: Vec<(&Look, Vec<Sorted>)> = looks.iter().map(|look| (look, sorted(look))).collect();
+        let looks: Vec<(&RowLook, Vec<Sorted>)> = looks.iter().map(|look| (look, sorted(look))).collect();
         let Some((look, fields)) = looks.into_iter().max_by_key(|(look, fields)| worth(look, fields)) else {
             guess.form = "JSON without an object".into();
             return guess;
@@ -84,6 +83,10 @@ impl Guess {
         guess.fields = fields.iter().map(GuessedField::of).collect();
         guess.fields.sort_by_key(|field| field.rank());
         let described = described(look, &fields);
+        for metric in described.metrics.iter().filter(|metric| !metric.shown) {
+            let figure = guess.fields.iter_mut().find(|field| field.name == metric.field);
+            figure.into_iter().for_each(|figure| figure.unit_field = metric.unit_field.clone());
+        }
         if described.metrics.is_empty() {
             return guess;
         }
@@ -92,10 +95,10 @@ impl Guess {
             Err(_) if read_repeated(&described, file, Repeats::Samples).is_ok() => guess.repeats = true,
             Err(error) => guess.obstacle = Some(error.to_string()),
         }
-        let by_flags = by_flags(&described, &fields);
+        let by_flags = flags::by_flags(&described, &fields);
         let repeats = if guess.repeats { Repeats::Samples } else { Repeats::Refuse };
         guess.flags =
-            by_flags.filter(|it| read_repeated(it, file, repeats).is_ok()).map(|it| written::flags(&it));
+            by_flags.filter(|it| read_repeated(it, file, repeats).is_ok()).map(|it| flags::flags(&it));
         guess.described = Some(described);
         guess
     }
@@ -110,27 +113,28 @@ impl GuessedField {
             role: sorted.role.clone(),
             unit: sorted.name.unit.clone().unwrap_or_default(),
             better: sorted.name.better,
+            unit_field: None,
         }
     }
 
     /// Keys and figures come first.
     fn rank(&self) -> u8 {
         match self.role {
-            Role::Key => 0,
-            Role::Figure { main: true } => 1,
-            Role::Metric | Role::Unit => 2,
-            Role::Passed(_) | Role::Error | Role::Zero => 3,
-            Role::Figure { main: false } => 4,
-            Role::Commit | Role::Moment | Role::Fact => 5,
-            Role::Setting => 6,
-            Role::Unknown => 7,
+            FieldRole::Key => 0,
+            FieldRole::Figure { main: true } => 1,
+            FieldRole::Metric | FieldRole::Unit => 2,
+            FieldRole::Passed(_) | FieldRole::Error | FieldRole::Zero => 3,
+            FieldRole::Figure { main: false } => 4,
+            FieldRole::Commit | FieldRole::Moment | FieldRole::Fact => 5,
+            FieldRole::Setting => 6,
+            FieldRole::Unknown => 7,
         }
     }
 }
 
 /// How well a look at a file fits: figures, and several rows of them, as few levels deep as possible.
-fn worth(look: &Look, fields: &[Sorted]) -> impl Ord + use<> {
-    let figures = || fields.iter().filter(|field| matches!(field.role, Role::Figure { main: true }));
+fn worth(look: &RowLook, fields: &[Sorted]) -> impl Ord + use<> {
+    let figures = || fields.iter().filter(|field| matches!(field.role, FieldRole::Figure { main: true }));
     let quality = match (figures().any(|field| field.name.is_figure()), figures().count()) {
         (true, _) => 2,
         (false, 0) => 0,
@@ -143,16 +147,16 @@ fn worth(look: &Look, fields: &[Sorted]) -> impl Ord + use<> {
     (quality > 0, look.rows > 1, quality, Reverse(depth), look.rows)
 }
 
-fn described(look: &Look, fields: &[Sorted]) -> Described {
-    let of = |role: Role| fields.iter().filter(move |field| field.role == role);
-    let names = |role: Role| of(role).map(|field| field.column.field.clone()).collect::<Vec<String>>();
+fn described(look: &RowLook, fields: &[Sorted]) -> Described {
+    let of = |role: FieldRole| fields.iter().filter(move |field| field.role == role);
+    let names = |role: FieldRole| of(role).map(|field| field.column.field.clone()).collect::<Vec<String>>();
     let is_whole = |field: &&Sorted| field.present == look.rows;
     let constant = |field: &&Sorted| !field.varies();
-    let keys = || of(Role::Key).map(|field| (field.present == look.rows, field.column.field.clone()));
+    let keys = || of(FieldRole::Key).map(|field| (field.present == look.rows, field.column.field.clone()));
     let facts: Vec<String> =
-        of(Role::Fact).filter(constant).map(|field| field.column.field.clone()).collect();
+        of(FieldRole::Fact).filter(constant).map(|field| field.column.field.clone()).collect();
     let passed = fields.iter().filter(is_whole).filter_map(|field| match &field.role {
-        Role::Passed(values) => Some((field.column.field.clone(), values.clone())),
+        FieldRole::Passed(values) => Some((field.column.field.clone(), values.clone())),
         _ => None,
     });
     let words = |failure| {
@@ -162,32 +166,39 @@ fn described(look: &Look, fields: &[Sorted]) -> Described {
         words.dedup();
         words
     };
+    let figures = || fields.iter().filter(|field| matches!(field.role, FieldRole::Figure { .. }));
+    let has_none = |row: usize| figures().all(|field| field.column.values[row].is_null());
+    let mut absent_words = words(false);
+    // With such a word, a row without any figure is skipped.
+    if absent_words.is_empty() && figures().count() > 0 && (0..look.rows).any(has_none) {
+        absent_words.push("N/A".into());
+    }
     Described {
         layout: look.layout.clone(),
         case: "rows".into(),
         parameters: keys().filter(|(whole, _)| *whole).map(|(_, name)| name).collect(),
         optional_parameters: keys().filter(|(whole, _)| !*whole).map(|(_, name)| name).collect(),
         facts,
-        settings: names(Role::Setting),
-        commit: names(Role::Commit).into_iter().next(),
-        started: names(Role::Moment).into_iter().next(),
+        settings: names(FieldRole::Setting),
+        commit: names(FieldRole::Commit).into_iter().next(),
+        started: names(FieldRole::Moment).into_iter().next(),
         notes: Vec::new(),
-        errors: names(Role::Error),
-        zero: names(Role::Zero),
+        errors: names(FieldRole::Error),
+        zero: names(FieldRole::Zero),
         passed: passed.collect(),
         failed_words: words(true),
-        absent_words: words(false),
+        absent_words,
         metrics: metrics(look, fields),
-        joins: of(Role::Metric).next().is_some(),
+        joins: of(FieldRole::Metric).next().is_some(),
         ..Described::default()
     }
 }
 
-fn metrics(look: &Look, fields: &[Sorted]) -> Vec<DescribedMetric> {
-    let figures = fields.iter().filter(|field| matches!(field.role, Role::Figure { .. }));
+fn metrics(look: &RowLook, fields: &[Sorted]) -> Vec<DescribedMetric> {
+    let figures = fields.iter().filter(|field| matches!(field.role, FieldRole::Figure { .. }));
     let whole =
-        |role: Role| fields.iter().filter(move |field| field.role == role && field.present == look.rows);
-    let name_field = whole(Role::Metric).next().map(|field| &field.column.field);
+        |role: FieldRole| fields.iter().filter(move |field| field.role == role && field.present == look.rows);
+    let name_field = whole(FieldRole::Metric).next().map(|field| &field.column.field);
     let mut made: Vec<DescribedMetric> = Vec::new();
     for figure in figures {
         let field = &figure.column.field;
@@ -211,7 +222,7 @@ fn metrics(look: &Look, fields: &[Sorted]) -> Vec<DescribedMetric> {
             DescribedSummary { deviation: deviation.map(|other| other.column.field.clone()), count: None }
         });
         // Next to the figure in its object.
-        let unit_field = whole(Role::Unit).find(|unit| parent(&unit.column.field) == parent(field));
+        let unit_field = whole(FieldRole::Unit).find(|unit| parent(&unit.column.field) == parent(field));
         let unit_field = unit_field.filter(|_| figure.name.unit.is_none());
         let has_direction = match unit_field {
             Some(unit) => unit.column.values.iter().all(|unit| direction_of_unit(&text_of(unit)).is_some()),
@@ -224,7 +235,7 @@ fn metrics(look: &Look, fields: &[Sorted]) -> Vec<DescribedMetric> {
             unit_field: unit_field.map(|unit| unit.column.field.clone()),
             optional: figure.present < look.rows,
             summary,
-            shown: figure.role == Role::Figure { main: false } || !has_direction,
+            shown: figure.role == FieldRole::Figure { main: false } || !has_direction,
             ..DescribedMetric::default()
         });
     }
@@ -238,32 +249,4 @@ fn parent(field: &str) -> &str {
 fn is_deviation(field: &str) -> bool {
     let lower = field.to_ascii_lowercase();
     ["std", "sd", "deviation"].iter().any(|word| lower.contains(word)) && !lower.contains("stderr")
-}
-
-/// What flags can say of a description; `None`: nothing would be read by it. A figure of unknown direction is only in it if
-/// there is no other, and the user has to say its direction.
-fn by_flags(described: &Described, fields: &[Sorted]) -> Option<Described> {
-    let is_sound = |name: &str| {
-        let field = fields.iter().find(|field| field.column.field == name);
-        field.is_some_and(|field| field.words.is_empty() && field.role == Role::Figure { main: true })
-    };
-    let is_plain = |metric: &&DescribedMetric| {
-        let fits = !metric.optional && metric.unit_field.is_none() && !metric.name.contains('{');
-        fits && !metric.field.contains(':') && is_sound(&metric.field)
-    };
-    let plain = || described.metrics.iter().filter(is_plain);
-    let is_judged = plain().any(|metric| !metric.shown);
-    let metric = |metric: &DescribedMetric| DescribedMetric { summary: None, ..metric.clone() };
-    let most = if is_judged { MAX_METRICS } else { MAX_OPEN_METRICS };
-    let metrics: Vec<DescribedMetric> =
-        plain().filter(|metric| metric.shown != is_judged).take(most).map(metric).collect();
-    let is_text = matches!(described.layout, RowLayout::Text(_));
-    let is_said = !is_text && described.parameters.iter().all(|name| !name.contains(','));
-    (is_said && described.optional_parameters.is_empty() && !metrics.is_empty()).then(|| Described {
-        layout: described.layout.clone(),
-        case: described.case.clone(),
-        parameters: described.parameters.clone(),
-        metrics,
-        ..Described::default()
-    })
 }

@@ -1,4 +1,4 @@
-//! What the name of a field says: a unit, a statistic, that it is measured at all.
+//! The unit and the statistic in the name of a field, and the words of names that are measured.
 
 use gbench_model::{Better, direction_of_unit, is_time};
 
@@ -27,32 +27,32 @@ pub(super) enum Statistic {
     Spread,
 }
 
-const TIMES: &str = "ns=ns nsec=ns nanos=ns nanosecond=ns nanoseconds=ns us=us \u{b5}s=us usec=us micros=us \
-    microsecond=us microseconds=us ms=ms msec=ms millis=ms millisecond=ms milliseconds=ms sec=s secs=s second=s \
-    seconds=s minute=min minutes=min mins=min hour=h hours=h";
-const SIZES: &str = "bytes=B kb=KB mb=MB gb=GB tb=TB kib=KiB mib=MiB gib=GiB";
-const RATES: &str = "gbps=gbps mbps=mbps kbps=kbps gbs=GB/s mbs=MB/s flops=FLOPS mflops=MFLOPS gflops=GFLOPS \
-    tflops=TFLOPS pflops=PFLOPS qps=queries/s rps=requests/s tps=1/s fps=frames/s iops=IO/s ips=1/s";
-const AMOUNTS: &str = "token=tokens tokens=tokens tok=tokens toks=tokens req=requests reqs=requests request=requests \
-    requests=requests sample=samples samples=samples image=images images=images img=images imgs=images op=ops ops=ops it=it \
-    iter=it iters=it iteration=it iterations=it item=items items=items element=elements elements=elements elem=elements \
-    elems=elements frame=frames frames=frames query=queries queries=queries row=rows rows=rows step=steps steps=steps \
-    flop=FLOP mflop=MFLOP gflop=GFLOP tflop=TFLOP event=events events=events message=messages messages=messages \
-    record=records records=records edge=edges edges=edges call=calls calls=calls transaction=transactions \
+const TIMES: &str = "ns=ns|nsec=ns|nanos=ns|nanosecond=ns|nanoseconds=ns|us=us|\u{b5}s=us|usec=us|micros=us|\
+    microsecond=us|microseconds=us|ms=ms|msec=ms|millis=ms|millisecond=ms|milliseconds=ms|sec=s|secs=s|second=s|\
+    seconds=s|minute=min|minutes=min|mins=min|hour=h|hours=h";
+const SIZES: &str = "bytes=B|kb=KB|mb=MB|gb=GB|tb=TB|kib=KiB|mib=MiB|gib=GiB";
+const RATES: &str = "gbps=gbps|mbps=mbps|kbps=kbps|gbs=GB/s|mbs=MB/s|flops=FLOPS|mflops=MFLOPS|gflops=GFLOPS|\
+    tflops=TFLOPS|pflops=PFLOPS|qps=queries/s|rps=requests/s|tps=1/s|fps=frames/s|iops=IO/s|ips=1/s";
+const AMOUNTS: &str = "token=tokens|tokens=tokens|tok=tokens|toks=tokens|req=requests|reqs=requests|request=requests|\
+    requests=requests|sample=samples|samples=samples|image=images|images=images|img=images|imgs=images|op=ops|ops=ops|it=it|\
+    iter=it|iters=it|iteration=it|iterations=it|item=items|items=items|element=elements|elements=elements|elem=elements|\
+    elems=elements|frame=frames|frames=frames|query=queries|queries=queries|row=rows|rows=rows|step=steps|steps=steps|\
+    flop=FLOP|mflop=MFLOP|gflop=GFLOP|tflop=TFLOP|event=events|events=events|message=messages|messages=messages|\
+    record=records|records=records|edge=edges|edges=edges|call=calls|calls=calls|transaction=transactions|\
     transactions=transactions";
-const MEASURES: &str = "latency latencies duration elapsed runtime walltime throughput bandwidth bw busbw algbw speed ttft \
-    tpot itl e2el cycles energy time times timing fps rate";
-const MEMORY: &str = "memory mem rss vram alloc allocated reserved peak heap footprint used";
+const MEASURES: &str = "latency|latencies|duration|elapsed|runtime|walltime|throughput|bandwidth|bw|busbw|algbw|speed|ttft|\
+    tpot|itl|e2el|cycles|energy|time|times|timing|fps|rate";
+const MEMORY: &str = "memory|mem|rss|vram|alloc|allocated|reserved|peak|heap|footprint|used";
 
 fn value_of(table: &'static str, word: &str) -> Option<&'static str> {
-    table.split_ascii_whitespace().find_map(|pair| {
+    table.split('|').find_map(|pair| {
         let (name, value) = pair.split_once('=')?;
         (name == word).then_some(value)
     })
 }
 
 fn has(words: &str, word: &str) -> bool {
-    words.split_ascii_whitespace().any(|other| other == word)
+    words.split('|').any(|other| other == word)
 }
 
 fn statistic(word: &str) -> Option<Statistic> {
@@ -102,7 +102,7 @@ impl NameParts {
         let measures = rest.iter().filter(|word| has(MEASURES, word));
         let is_last = |word: &&&str| {
             let behind = rest.iter().skip_while(|other| *other != *word).skip(1);
-            !has("time times timing rate", word) || behind.clone().all(|other| is_unit_word(other))
+            !has("time|times|timing|rate", word) || behind.clone().all(|other| is_unit_word(other))
         };
         let is_size = unit.as_deref().is_some_and(|unit| value_of_any(SIZES, unit));
         let is_memory = rest.iter().any(|word| has(MEMORY, word));
@@ -120,7 +120,7 @@ impl NameParts {
 }
 
 fn value_of_any(table: &str, unit: &str) -> bool {
-    table.split_ascii_whitespace().any(|pair| pair.split_once('=').is_some_and(|(_, value)| value == unit))
+    table.split('|').any(|pair| pair.split_once('=').is_some_and(|(_, value)| value == unit))
 }
 
 fn is_unit_word(word: &str) -> bool {

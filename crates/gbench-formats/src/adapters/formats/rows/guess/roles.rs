@@ -4,15 +4,15 @@ use std::collections::{BTreeSet, HashSet};
 
 use serde_json::Value;
 
-use super::look::{Column, Look};
+use super::look::{RowField, RowLook};
 use super::name::{NameParts, Statistic};
 use crate::adapters::formats::readers::table::number;
 use crate::adapters::formats::readers::time::{utc, utc_millis};
 use crate::adapters::formats::readers::values::{changes_by_itself, is_setting};
 
-/// What a field seems to be.
+/// The part of a field.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Role {
+pub enum FieldRole {
     /// It distinguishes rows, or is a part of the workload.
     Key,
     /// It is measured. `main`: it is the one of its metric by which rows are judged, and not a spread or a percentile.
@@ -39,9 +39,9 @@ pub enum Role {
 }
 
 pub(super) struct Sorted<'l> {
-    pub column: &'l Column,
+    pub column: &'l RowField,
     pub name: NameParts,
-    pub role: Role,
+    pub role: FieldRole,
     /// Rows that have it.
     pub present: usize,
     /// Words that it has instead of a number.
@@ -50,35 +50,45 @@ pub(super) struct Sorted<'l> {
     is_numeric: bool,
 }
 
-const WORKLOAD: &str = "algo algorithm backend bench benchmark case collective config dataset direction dtype engine features \
-    framework func function impl implementation input kernel kind layout matrix method mode model name op operation operator \
-    precision problem scenario shape target task test tile type variant workload";
-/// Last words of the names of numbers that say what is measured.
-const SIZES: &str = "batch batchsize bs channels clients concurrency depth dim dims h head heads height hidden k layers len length m \
-    n rank seq seqlen size streams threads w width workers";
-const MACHINE: &str = "arch architecture build commit compiler cpu cuda cudnn cxx device driver gcc git gpu gpus host hostname \
-    machine node os platform processor python rocm sha sm system torch triton version hardware";
-const OUTCOME: &str = "allclose completed correct correctness ok outcome pass passed result status succeeded success valid verified \
+const WORKLOAD: &str = "algo|algorithm|backend|bench|benchmark|case|collective|config|dataset|direction|dtype|engine|features|\
+    framework|func|function|impl|implementation|input|kernel|kind|layout|matrix|method|mode|model|name|op|operation|operator|\
+    precision|problem|scenario|shape|target|task|test|tile|type|variant|workload";
+/// Last words of the names of numbers that are a part of the workload.
+const SIZES: &str = "batch|batchsize|bs|channels|clients|concurrency|depth|dim|dims|h|head|heads|height|hidden|k|layers|len|length|m|\
+    n|rank|seq|seqlen|size|streams|threads|w|width|workers";
+const MACHINE: &str = "arch|architecture|build|commit|compiler|cpu|cuda|cudnn|cxx|device|driver|gcc|git|gpu|gpus|host|hostname|\
+    machine|node|os|platform|processor|python|rocm|sha|sm|system|torch|triton|version|hardware";
+const OUTCOME: &str = "allclose|completed|correct|correctness|ok|outcome|pass|passed|result|status|succeeded|success|valid|verified|\
     verification";
 const GOOD: &str =
-    "true ok success successful passed pass completed complete succeeded valid correct done yes finished";
-const ERRORS: &str = "error error_message error_msg errmsg exception traceback failure_reason";
-const COUNTS_OF_FAILURES: &str = "errors failed failures num_failed num_errors failed_requests error_count";
-const FAILURES: &str = "oom nan inf +inf -inf infinity -infinity error fail failed timeout crash crashed";
-const ABSENT: &str = "n/a na none null - --";
+    "true|ok|success|successful|passed|pass|completed|complete|succeeded|valid|correct|done|yes|finished";
+const ERRORS: &str = "error|error_message|error_msg|errmsg|exception|traceback|failure_reason";
+const COUNTS_OF_FAILURES: &str = "errors|failed|failures|num_failed|num_errors|failed_requests|error_count";
+const FAILURES: &str = "oom|nan|inf|+inf|-inf|infinity|-infinity|error|fail|failed|timeout|crash|crashed";
+const ABSENT: &str = "n/a|na|none|null|-|--";
+
+/// Characters of a text that may distinguish rows.
+const MAX_KEY: usize = 400;
 
 fn has(words: &str, word: &str) -> bool {
-    words.split_ascii_whitespace().any(|other| other == word)
+    words.split('|').any(|other| other == word)
+}
+
+/// A field without the way to the object that has it.
+fn inner(field: &str) -> &str {
+    let field = field.split_once(" = ").map_or(field, |(_, field)| field);
+    field.rsplit_once("../").map_or(field, |(_, field)| field).trim_start_matches('^')
 }
 
 /// The last key of a field, in lower case.
 fn last_key(field: &str) -> String {
-    field.rsplit(['.', '^']).next().unwrap_or(field).to_ascii_lowercase()
+    let inner = inner(field);
+    inner.rsplit('.').next().unwrap_or(inner).to_ascii_lowercase()
 }
 
-/// True for a field of the document around the row.
+/// True for a field of what is around the row.
 fn is_around(field: &str) -> bool {
-    field.starts_with('^')
+    inner(field) != field
 }
 
 fn any_word(field: &str, words: &str) -> bool {
@@ -105,7 +115,7 @@ pub(super) fn is_word(text: &str, failure: bool) -> bool {
 }
 
 impl<'l> Sorted<'l> {
-    fn of(column: &'l Column, rows: usize) -> Self {
+    fn of(column: &'l RowField, rows: usize) -> Self {
         let there = || column.values.iter().filter(|value| !value.is_null());
         let present = there().count();
         let mut words = BTreeSet::new();
@@ -134,44 +144,44 @@ impl<'l> Sorted<'l> {
             words.clear();
         }
         let name = NameParts::of(&column.field);
-        let mut sorted = Self { column, name, role: Role::Unknown, present, words, is_numeric };
+        let mut sorted = Self { column, name, role: FieldRole::Unknown, present, words, is_numeric };
         sorted.role = sorted.first_role(rows, is_numeric.then_some((numbers.as_slice(), is_list)));
         sorted
     }
 
     /// Without regard to the other fields.
-    fn first_role(&self, rows: usize, numbers: Option<(&[f64], bool)>) -> Role {
+    fn first_role(&self, rows: usize, numbers: Option<(&[f64], bool)>) -> FieldRole {
         let field = self.column.field.as_str();
         let key = last_key(field);
         let texts = || self.column.values.iter().filter(|value| !value.is_null()).map(text_of);
         if field.starts_with("@key") {
-            return Role::Key;
+            return FieldRole::Key;
         }
         if ["commit", "sha"].iter().any(|word| any_word(field, word)) && texts().all(|text| is_sha(&text)) {
-            return Role::Commit;
+            return FieldRole::Commit;
         }
         if texts().all(|text| utc(&text).is_some()) && self.present > 0 {
-            return Role::Moment;
+            return FieldRole::Moment;
         }
         let Some((numbers, is_list)) = numbers else {
             return self.role_of_texts(rows, &key);
         };
         if has(COUNTS_OF_FAILURES, &key) && !is_list {
-            return Role::Zero;
+            return FieldRole::Zero;
         }
         let is_epoch = |number: &f64| {
             (1e9..4e9).contains(number) || (1e12..4e12).contains(number) && utc_millis(*number).is_some()
         };
         if !is_list
-            && any_word(field, "timestamp date time started start created epoch")
+            && any_word(field, "timestamp|date|time|started|start|created|epoch")
             && numbers.iter().all(is_epoch)
         {
-            return Role::Moment;
+            return FieldRole::Moment;
         }
         let whole = numbers.iter().all(|number| number.fract() == 0.0);
-        let is_always_setting = any_word(field, "warmup warmups timeout seed burnin");
+        let is_always_setting = any_word(field, "warmup|warmups|timeout|seed|burnin");
         if is_always_setting || is_setting(&key) && self.name.unit.is_none() && !is_list {
-            return Role::Setting;
+            return FieldRole::Setting;
         }
         if is_around(field) {
             return self.role_of_constant(whole);
@@ -181,52 +191,54 @@ impl<'l> Sorted<'l> {
         let is_figure =
             self.name.is_figure() || is_sample_list || !is_list && !whole && (varies || rows == 1);
         let main = !matches!(self.name.statistic, Statistic::Spread)
-            && !any_word(field, "error err diff rmse mse percent pct");
+            && !any_word(field, "error|err|diff|rmse|mse|percent|pct");
         if !is_figure && (self.name.statistic == Statistic::Value || whole) {
             return self.role_of_constant(whole);
         }
-        Role::Figure { main: main || field == "$" }
+        FieldRole::Figure { main: main || field == "$" }
     }
 
-    /// Of a field that is no figure: what it is if it has one value.
-    fn role_of_constant(&self, is_exact: bool) -> Role {
+    /// The part of a field that is not a figure.
+    fn role_of_constant(&self, is_exact: bool) -> FieldRole {
         let field = self.column.field.as_str();
         let last = last_key(field);
         let is_size =
             last.rsplit(|c: char| !c.is_ascii_alphanumeric()).next().is_some_and(|word| has(SIZES, word));
-        let is_workload = if self.is_numeric { is_size } else { any_word(field, WORKLOAD) };
+        let is_list = self.column.values.iter().any(Value::is_array);
+        let is_named = (!self.is_numeric || is_list) && any_word(field, WORKLOAD);
+        let is_workload = is_named || self.is_numeric && is_size;
         if is_workload && !any_word(field, MACHINE) && !any_word(field, "total") {
-            return Role::Key;
+            return FieldRole::Key;
         }
-        if is_exact || any_word(field, MACHINE) { Role::Fact } else { Role::Unknown }
+        if is_exact || any_word(field, MACHINE) { FieldRole::Fact } else { FieldRole::Unknown }
     }
 
-    fn role_of_texts(&self, rows: usize, key: &str) -> Role {
+    fn role_of_texts(&self, rows: usize, key: &str) -> FieldRole {
         let is_list = self.column.values.iter().any(Value::is_array);
         let values: BTreeSet<String> =
             self.column.values.iter().filter(|value| !value.is_null()).map(text_of).collect();
         if has(ERRORS, key) {
-            return Role::Error;
+            return FieldRole::Error;
         }
         let good: Vec<String> =
             values.iter().filter(|text| has(GOOD, &text.to_ascii_lowercase())).cloned().collect();
         if any_word(key, OUTCOME) && !good.is_empty() && self.present == rows {
-            return Role::Passed(good);
+            return FieldRole::Passed(good);
         }
         let is_short = |word: &String| word.chars().count() < 16;
         let is_unit = key.rsplit('_').next().is_some_and(|last| ["unit", "units"].contains(&last));
         if is_unit && !values.is_empty() && values.iter().all(is_short) {
-            return Role::Unit;
+            return FieldRole::Unit;
         }
-        if has("metric metric_name measurement measure", key) && values.iter().all(|text| !text.is_empty()) {
-            return Role::Metric;
+        if has("metric|metric_name|measurement|measure", key) && values.iter().all(|text| !text.is_empty()) {
+            return FieldRole::Metric;
         }
-        let is_long = values.iter().any(|text| text.chars().count() > 120);
+        let is_long = values.iter().any(|text| text.chars().count() > MAX_KEY);
         if is_long
             || is_list && values.iter().any(|text| text == "[]")
             || changes_by_itself(key) && !any_word(key, "file")
         {
-            return Role::Unknown;
+            return FieldRole::Unknown;
         }
         self.role_of_constant(true)
     }
@@ -249,7 +261,7 @@ fn is_sha(text: &str) -> bool {
 }
 
 /// The fields of a look with their roles.
-pub(super) fn sorted(look: &Look) -> Vec<Sorted<'_>> {
+pub(super) fn sorted(look: &RowLook) -> Vec<Sorted<'_>> {
     let mut fields: Vec<Sorted> = look.columns.iter().map(|column| Sorted::of(column, look.rows)).collect();
     figures_with_units(&mut fields);
     keep_the_best_statistics(&mut fields);
@@ -264,28 +276,30 @@ fn figures_with_units(fields: &mut [Sorted]) {
     let parent = |field: &str| field.rsplit_once('.').map_or(String::new(), |(parent, _)| parent.to_owned());
     let units: Vec<String> = fields
         .iter()
-        .filter(|field| field.role == Role::Unit)
+        .filter(|field| field.role == FieldRole::Unit)
         .map(|field| parent(&field.column.field))
         .collect();
     for field in fields.iter_mut().filter(|field| field.is_numeric) {
-        let is_value = has("value result score", &last_key(&field.column.field));
+        let is_value = has("value|result|score", &last_key(&field.column.field));
         if is_value && units.contains(&parent(&field.column.field)) {
-            field.role = Role::Figure { main: true };
+            field.role = FieldRole::Figure { main: true };
         }
     }
 }
 
-/// Of the statistics of one metric, one is its figure.
+/// Keeps one of the statistics of a metric as its figure.
 fn keep_the_best_statistics(fields: &mut [Sorted]) {
     let best = |fields: &[Sorted], metric: &str| {
         let same = fields.iter().filter(|field| field.name.metric == metric);
-        same.filter(|field| field.role == Role::Figure { main: true }).map(|field| field.name.statistic).min()
+        same.filter(|field| field.role == FieldRole::Figure { main: true })
+            .map(|field| field.name.statistic)
+            .min()
     };
     for at in 0..fields.len() {
-        if fields[at].role == (Role::Figure { main: true })
+        if fields[at].role == (FieldRole::Figure { main: true })
             && best(fields, &fields[at].name.metric).is_some_and(|best| best < fields[at].name.statistic)
         {
-            fields[at].role = Role::Figure { main: false };
+            fields[at].role = FieldRole::Figure { main: false };
         }
     }
 }
@@ -294,27 +308,28 @@ fn keep_the_best_statistics(fields: &mut [Sorted]) {
 fn tell_rows_apart(fields: &mut [Sorted], rows: usize) {
     let may_be_key = |field: &Sorted| {
         let is_exact = field.is_whole() || !field.is_numeric;
-        let is_open = matches!(field.role, Role::Key | Role::Fact | Role::Unknown) && is_exact;
-        let is_long = field.column.values.iter().any(|value| text_of(value).chars().count() > 120);
+        let is_open = matches!(field.role, FieldRole::Key | FieldRole::Fact | FieldRole::Unknown) && is_exact;
+        let is_long = field.column.values.iter().any(|value| text_of(value).chars().count() > MAX_KEY);
         is_open
             && field.varies()
             && !is_long
-            && !any_word(&field.column.field, "uuid id time date timestamp path file index")
+            && (field.role == FieldRole::Key || !changes_by_itself(&last_key(&field.column.field)))
+            && !any_word(&field.column.field, "uuid|index")
     };
-    // A fact that varies is not one of the run; it tells rows apart if nothing else does.
+    // A fact that varies is not one of the run, and distinguishes rows if nothing else does.
     let mut candidates: Vec<usize> = (0..fields.len()).filter(|at| may_be_key(&fields[*at])).collect();
     let order = |at: &usize| {
         let field = &fields[*at];
         let is_machine = any_word(&field.column.field, MACHINE);
-        (field.role != Role::Key, field.is_numeric, is_machine, field.present < rows, field.distinct())
+        (field.role != FieldRole::Key, field.is_numeric, is_machine, field.present < rows, field.distinct())
     };
     candidates.sort_by_key(order);
     // Rows of different metrics are parts of one case.
-    let names = (0..fields.len()).filter(|at| fields[*at].role == Role::Metric);
+    let names = (0..fields.len()).filter(|at| fields[*at].role == FieldRole::Metric);
     let mut keys: Vec<usize> = names.collect();
     let mut groups = combinations(fields, &keys, rows);
     for at in &candidates {
-        let is_known_key = fields[*at].role == Role::Key;
+        let is_known_key = fields[*at].role == FieldRole::Key;
         let with: Vec<usize> = keys.iter().copied().chain([*at]).collect();
         let found = combinations(fields, &with, rows);
         // The workload's own names stay even if they add nothing.
@@ -329,15 +344,15 @@ fn tell_rows_apart(fields: &mut [Sorted], rows: usize) {
     for at in candidates {
         let field = &fields[at];
         if keys.contains(&at) {
-            fields[at].role = Role::Key;
+            fields[at].role = FieldRole::Key;
         } else if field.is_numeric
             && !is_around(&field.column.field)
             && !field.column.values.iter().any(Value::is_array)
         {
             // Nothing shows what it counts, and it is not needed as a key.
-            fields[at].role = Role::Figure { main: true };
-        } else if field.is_numeric || field.role == Role::Fact {
-            fields[at].role = Role::Unknown;
+            fields[at].role = FieldRole::Figure { main: true };
+        } else if field.is_numeric || field.role == FieldRole::Fact {
+            fields[at].role = FieldRole::Unknown;
         }
     }
 }
@@ -346,7 +361,7 @@ fn tell_rows_apart(fields: &mut [Sorted], rows: usize) {
 fn add_repeating_numbers(fields: &mut [Sorted], keys: &mut Vec<usize>, mut groups: usize, rows: usize) {
     for at in 0..fields.len() {
         let field = &fields[at];
-        let may_be = matches!(field.role, Role::Figure { .. } | Role::Unknown)
+        let may_be = matches!(field.role, FieldRole::Figure { .. } | FieldRole::Unknown)
             && !field.name.is_figure()
             && field.is_numeric
             && field.words.is_empty()
@@ -358,7 +373,7 @@ fn add_repeating_numbers(fields: &mut [Sorted], keys: &mut Vec<usize>, mut group
             let found = combinations(fields, &with, rows);
             if found > groups {
                 (*keys, groups) = (with, found);
-                fields[at].role = Role::Key;
+                fields[at].role = FieldRole::Key;
             }
         }
     }

@@ -41,7 +41,7 @@ fn guess(text: &str) -> Guess {
     checked("results", text.as_bytes())
 }
 
-fn role(guess: &Guess, name: &str) -> Role {
+fn role(guess: &Guess, name: &str) -> FieldRole {
     guess.fields.iter().find(|field| field.name == name).unwrap_or_else(|| panic!("{name}")).role.clone()
 }
 
@@ -50,33 +50,52 @@ fn fields_have_the_part_that_their_values_and_names_show() {
     let row = |op: &str, backend: &str, ms: f64, count: u32| {
         format!(
             "{{\"op\":\"{op}\",\"backend\":\"{backend}\",\"time_ms\":{ms},\"std_ms\":0.1,\"score\":{ms},\"misses\":{count},\
-             \"ok\":true,\"error\":null,\"gpu\":\"H100\",\"warmup\":3,\"failed\":0,\"at\":\"2026-11-22T10:00:00Z\"}}"
+             \"ok\":true,\"shape\":[2,8],\"error\":null,\"gpu\":\"H100\",\"warmup\":3,\"failed\":0,\"at\":\"2026-11-22T10:00:00Z\"}}"
         )
     };
     let rows = [row("gelu", "torch", 1.5, 7), row("gelu", "triton", 1.25, 9), row("silu", "torch", 2.5, 11)];
     let found = guess(&format!("{{\"commit\":\"0123abcd\",\"results\":[{}]}}", rows.join(",")));
     assert_eq!((found.form.as_str(), found.rows), ("JSON, objects at `$.results[*]`", 3));
     for (name, expected) in [
-        ("op", Role::Key),
-        ("backend", Role::Key),
-        ("time_ms", Role::Figure { main: true }),
-        ("std_ms", Role::Figure { main: false }),
-        ("score", Role::Figure { main: true }),
+        ("op", FieldRole::Key),
+        ("backend", FieldRole::Key),
+        ("shape", FieldRole::Key),
+        ("time_ms", FieldRole::Figure { main: true }),
+        ("std_ms", FieldRole::Figure { main: false }),
+        ("score", FieldRole::Figure { main: true }),
         // Not needed to distinguish rows.
-        ("misses", Role::Figure { main: true }),
-        ("ok", Role::Passed(vec!["true".into()])),
-        ("gpu", Role::Fact),
-        ("warmup", Role::Setting),
-        ("failed", Role::Zero),
-        ("at", Role::Moment),
-        ("^commit", Role::Commit),
+        ("misses", FieldRole::Figure { main: true }),
+        ("ok", FieldRole::Passed(vec!["true".into()])),
+        ("gpu", FieldRole::Fact),
+        ("warmup", FieldRole::Setting),
+        ("failed", FieldRole::Zero),
+        ("at", FieldRole::Moment),
+        ("^commit", FieldRole::Commit),
     ] {
         assert_eq!(role(&found, name), expected, "{name}");
     }
     let flags = found.flags.unwrap();
-    let expected =
-        [("--rows", "$.results[*]"), ("--parameters", "backend,op"), ("--metric", "time_ms=time_ms:ms")];
+    let expected = [
+        ("--rows", "$.results[*]"),
+        ("--parameters", "backend,op,shape"),
+        ("--metric", "time_ms=time_ms:ms"),
+    ];
     assert_eq!(flags, expected.map(|(flag, value)| (flag, value.to_owned())));
+}
+
+#[test]
+fn what_is_around_a_row_tells_it_apart() {
+    let chapter = |name: &str, first: f64, second: f64| {
+        format!(
+            "{{\"name\":\"{name}\",\"runs\":[{{\"name\":\"a\",\"ms\":{first}}},{{\"name\":\"b\",\"ms\":{second}}}]}}"
+        )
+    };
+    let chapters = [chapter("one", 1.5, 2.5), chapter("two", 3.5, 4.5)];
+    let found = guess(&format!("{{\"gpu\":\"A\",\"chapters\":[{}]}}", chapters.join(",")));
+    assert_eq!(found.form, "JSON, objects at `$.chapters[*].runs[*]`");
+    let described = found.described.unwrap();
+    assert_eq!(described.parameters, ["name", "outer_name = ../../name"]);
+    assert_eq!((described.facts, found.repeats), (vec!["^gpu".to_owned()], false));
 }
 
 #[test]
@@ -93,8 +112,8 @@ fn every_form_of_rows_is_found() {
         ("name\tms\na\t2.5\n", "a table with tabs between its cells", 1),
         ("| name | ms |\n|---|---|\n| a | 2.5 |\n", "a table with `|` between its cells", 1),
         (
-            "# run\n  gemm, 8: 2.5 ms\nconv 3ms\ndone\n",
-            "a text with lines that end in a number with a unit",
+            "# run\n  gemm, 8: 2.5 ms\nMean TTFT (ms):   3.5\ndone\n",
+            "a text with lines of a name, a number and its unit",
             2,
         ),
         ("name    ms\na     2.5\n", "a table with blanks between its cells", 1),

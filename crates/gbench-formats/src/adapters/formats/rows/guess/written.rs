@@ -1,34 +1,12 @@
-//! A guessed description as flags, and as the text of a file.
+//! A guessed description as the text of a file.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use super::Guess;
-use super::roles::Role;
+use super::roles::FieldRole;
 use crate::adapters::formats::rows::description::{Described, DescribedMetric, RowLayout};
 use gbench_model::direction_of_unit;
-
-/// Instead of a direction that the user has to give.
-pub const WAY: &str = "WAY";
-
-pub(super) fn flags(described: &Described) -> Vec<(&'static str, String)> {
-    let rows = match &described.layout {
-        RowLayout::Json(path) => Some(("--rows", path.clone())),
-        RowLayout::Auto | RowLayout::Csv | RowLayout::Text(_) => None,
-    };
-    let keys = Some(described.parameters.join(",")).filter(|keys| !keys.is_empty());
-    let metric = |metric: &DescribedMetric| {
-        let DescribedMetric { name, field, unit, .. } = metric;
-        let unit = match (metric.shown, unit.as_str()) {
-            (true, unit) => format!(":{unit}:{WAY}"),
-            (false, "") => String::new(),
-            (false, unit) => format!(":{unit}"),
-        };
-        ("--metric", format!("{name}={field}{unit}"))
-    };
-    let keys = keys.map(|keys| ("--parameters", keys));
-    rows.into_iter().chain(keys).chain(described.metrics.iter().map(metric)).collect()
-}
 
 impl Guess {
     /// The description as a file for `--format`; `None`: no field looks like a figure.
@@ -98,11 +76,16 @@ impl Guess {
             writeln!(out, "passed = {}", table(&described.passed))?;
         }
         list(out, "failed_words", &described.failed_words, "Instead of a number: the row has failed.")?;
-        list(out, "absent_words", &described.absent_words, "Instead of a number: it was not measured.")?;
+        list(
+            out,
+            "absent_words",
+            &described.absent_words,
+            "Instead of a number: it was not measured. A row without any figure is skipped.",
+        )?;
         if described.joins {
             writeln!(out, "# Rows of one case with different metrics are one case.\njoins = true")?;
         }
-        let unknown = self.fields.iter().filter(|field| field.role == Role::Unknown);
+        let unknown = self.fields.iter().filter(|field| field.role == FieldRole::Unknown);
         let unknown: Vec<String> = unknown.map(|field| one_line(&field.name)).collect();
         if !unknown.is_empty() {
             writeln!(out, "# Not used; move what is a part of the workload to `parameters`:")?;
