@@ -1,5 +1,5 @@
-//! gpu-burn: its output, in which one line has all reports of its progress. A GPU is a case, and each report behind the first fifth is a
-//! sample: the rate since the report before. <https://github.com/wilicc/gpu-burn>.
+//! gpu-burn: its output, in which one line has all reports of its progress. A GPU is a case, and each report behind the first
+//! fifth is a sample: the rate since the report before. <https://github.com/wilicc/gpu-burn>.
 //!
 //! `OK` or `FAULTY` at the end is the outcome. The errors of a report count from the last summary on, so that all reports count.
 
@@ -88,10 +88,10 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
     Ok(vec![run])
 }
 
-/// Of each GPU, in their order.
+/// The percent, and of each GPU the rate and the errors.
 type Report<'a> = (f64, Vec<Option<f64>>, Vec<&'a str>);
 
-/// The percent, the rates and the errors of a report such as `60.0%  proc'd: 620 (41310 Gflop/s)  - 620 (41144 Gflop/s)   errors: 0  - 0`.
+/// A report: `60.0%  proc'd: 620 (41310 Gflop/s)  - 620 (41144 Gflop/s)   errors: 0  - 0`.
 fn progress(part: &str) -> Option<Report<'_>> {
     let (percent, rest) = part.split_once('%')?;
     let (reports, rest) = rest.trim().strip_prefix("proc'd:")?.split_once("errors:")?;

@@ -1,8 +1,8 @@
-//! KTT, the Kernel Tuning Toolkit: its JSON, and the CSV that its script makes of the XML. A configuration is a case, and each run of
-//! it a sample. <https://github.com/HiPerCoRe/KTT>.
+//! KTT, the Kernel Tuning Toolkit: its JSON, and the CSV that its script makes of the XML. A configuration is a case, and each
+//! run of it a sample. <https://github.com/HiPerCoRe/KTT>.
 //!
-//! All overheads are the tuner's. The CSV has the counters between the parameters, and says microseconds whatever the unit was. A name
-//! with `__` or a dot is a counter of CUPTI.
+//! All overheads are the tuner's. The CSV has the counters between the parameters, and its header names microseconds whatever
+//! the unit was. A name with `__` or a dot is a counter of CUPTI.
 
 use super::interface::prelude::*;
 use super::interface::repeats::join;
@@ -81,7 +81,7 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
         Some("Microseconds") => "us",
         Some("Milliseconds") => "ms",
         Some("Seconds") => "s",
-        other => return Err(file.at("Metadata.TimeUnit", format!("{other:?} is no unit of KTT"))),
+        other => return Err(file.at("Metadata.TimeUnit", format!("{other:?} is not a unit of KTT"))),
     };
     let readings = found.results.iter().map(|tested| reading(tested, unit)).collect();
     let mut run = RunReading::from(joined(readings));

@@ -1,7 +1,7 @@
-//! MLPerf training: the lines `:::MLLOG {...}` of a training run, with other lines around them. The run is a case, and its time from
-//! `run_start` to `run_stop` is the score. <https://github.com/mlcommons/logging>.
+//! MLPerf training: the lines `:::MLLOG {...}` of a training run, with other lines around them. The run is a case, and its time
+//! from `run_start` to `run_stop` is the score. <https://github.com/mlcommons/logging>.
 //!
-//! `run_stop` says whether the target was reached: an aborted run has a time as well, which is none.
+//! `run_stop` has whether the target was reached: an aborted run has a time as well, which is not read.
 
 use super::interface::prelude::*;
 

@@ -26,7 +26,7 @@ pub use readers::values::changes_by_itself;
 pub use rows::description::{Described, DescribedMetric, RowLayout, TextLayout};
 pub use rows::file::DescriptionError;
 pub use rows::guess::{FieldRole, Guess, GuessedField, WAY};
-pub use rows::reading::failed_row;
+pub use rows::source::failed_row;
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;

@@ -1,8 +1,9 @@
 //! NVBench's tables: `--csv`, and `--md`, which is what it prints. They have no samples, unlike its JSON.
 //! <https://github.com/NVIDIA/nvbench>.
 //!
-//! A column `Noise` is the relative deviation of the column before it, and columns of one name appear several times: they are read by
-//! their order. Parameters are the columns before `Skipped`, or before `Samples`. A power of two has two columns, or two numbers.
+//! A column `Noise` is the relative deviation of the column before it, and columns of one name appear several times: they are
+//! read by their order. Parameters are the columns before `Skipped`, or before `Samples`. A power of two has two columns, or two
+//! numbers.
 
 use super::interface::prelude::*;
 

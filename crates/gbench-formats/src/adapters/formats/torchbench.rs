@@ -1,7 +1,8 @@
 //! TorchBench: the `metrics-*.json` of its userbenchmarks. <https://github.com/pytorch/benchmark>.
 //!
-//! The names of the metrics have the parameters: `model=..., test=..., metric=latencies` of `test_bench`, `test_eval[...]_latency` of the
-//! nightly runs, `model, optimizer, device, ...` of `optim`. A text in place of a number is why it has none.
+//! The names of the metrics have the parameters: `model=..., test=..., metric=latencies` of `test_bench`,
+//! `test_eval[...]_latency` of the nightly runs, `model, optimizer, device, ...` of `optim`. A text in place of a number is why
+//! it has none.
 
 use super::interface::prelude::*;
 
@@ -37,7 +38,7 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
             Value::String(text) => ended_by(reading, &metric, text),
             Value::Number(number) => {
                 let value = number.as_f64().unwrap_or_default();
-                // What older nightly runs write for a failure.
+                // Older nightly runs write it for a failure.
                 if value < 0.0 && !unit.is_empty() {
                     fail(reading, format!("`{metric}` is {value}"));
                 } else if value == 0.0 && is_time(unit) {

@@ -116,8 +116,9 @@ pub enum RowLayout {
 /// Rows in the lines of a text. The named groups of each expression are fields; `(?<key>...)` with `(?<value>...)` is a field
 /// with the name that `key` matches. Each line counts for the first list with an expression that matches it, in the order below.
 ///
-/// A line with a group `cells` is one of a square matrix, below a heading with a group `columns`. Each of its cells is a row, with the
-/// fields `cell` and `column`. A line with a group `values` has a field for each of the `names` of the heading, with commas between.
+/// A line with a group `cells` is one of a square matrix, below a heading with a group `columns`. Each of its cells is a row,
+/// with the fields `cell` and `column`. A line with a group `values` has a field for each of the `names` of the heading, with
+/// commas between.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TextLayout {
@@ -128,11 +129,12 @@ pub struct TextLayout {
     /// Lines with more fields of the row that has begun, each of which its first line determines. Without `begin`, all of them
     /// in the file are one row.
     pub part: Vec<Pattern>,
-    /// Lines whose fields belong to all rows after them, such as a heading. A group that takes no part in the match ends its field.
+    /// Lines whose fields belong to all rows after them, such as a heading. A group that takes no part in the match ends its
+    /// field.
     pub context: Vec<Pattern>,
     /// Lines that are known and not read, although they look like rows.
     pub ignored: Vec<Pattern>,
-    /// Lines that say that all rows of the file have failed, such as a validation.
+    /// Lines of a file whose rows have all failed, such as a validation.
     pub failed: Vec<Pattern>,
     /// A line that only a complete file has.
     pub last: Option<Pattern>,

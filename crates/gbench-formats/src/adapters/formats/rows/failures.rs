@@ -52,7 +52,7 @@ pub(super) fn failures<'d>(layouts: impl Iterator<Item = &'d Described>) -> Stri
 }
 
 fn signs_of(described: &Described) -> Vec<Sign> {
-    let Described { layout, errors, positive, zero, equal, passed, skipped, .. } = described;
+    let Described { layout, errors, positive, zero, equal, passed, failed, skipped, .. } = described;
     let (text, empty) = match layout {
         RowLayout::Text(text) => (Some(text), ""),
         RowLayout::Csv => (None, "an empty "),
@@ -62,9 +62,12 @@ fn signs_of(described: &Described) -> Vec<Sign> {
     let all = |names: &[String]| names.iter().map(|name| quoted(name)).collect::<Vec<_>>();
     let words = |words: &[String]| words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>();
     let mut signs = Vec::new();
-    let failed = text.into_iter().flat_map(|text| &text.failed);
-    let failed = failed.map(|line| in_words(line.0.as_str())).collect();
-    signs.push(Sign::of("a line with ", failed, ", for all rows"));
+    let lines = text.into_iter().flat_map(|text| &text.failed);
+    let lines = lines.map(|line| in_words(line.0.as_str())).collect();
+    signs.push(Sign::of("a line with ", lines, ", for all rows"));
+    for (name, values) in failed {
+        signs.push(Sign::of(format!("{} of ", quoted(name)), words(values), ""));
+    }
     for name in errors {
         signs.push(match text.and_then(|text| line_with(text, name)) {
             Some(line) => Sign::of("a line with ", vec![line], ""),

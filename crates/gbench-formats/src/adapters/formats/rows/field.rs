@@ -6,6 +6,7 @@ use serde_json::Value;
 use serde_json_path::JsonPath;
 
 use crate::adapters::formats::readers::table::{number, param};
+use crate::adapters::formats::readers::time::{utc, utc_millis};
 use crate::adapters::formats::readers::values::param_of;
 use gbench_model::ParamValue;
 
@@ -83,7 +84,7 @@ fn own_level(text: &str) -> Option<usize> {
 /// The value of a field.
 pub(super) enum Cell<'a> {
     Json(&'a Value),
-    /// Of a table or a text; it is not empty.
+    /// The text of a cell or a group; it is not empty.
     Text(Cow<'a, str>),
     Number(f64),
 }
@@ -123,6 +124,22 @@ impl<'a> Cell<'a> {
             Self::Text(text) => number(text),
             Self::Number(value) => Some(*value),
             Self::Json(_) => None,
+        }
+    }
+
+    /// `1:02:03.5` as 3723.5.
+    pub(super) fn clock(&self) -> Option<f64> {
+        self.text().split(':').try_fold(0.0, |before, part| Some(before * 60.0 + number(part)?))
+    }
+
+    /// Its moment: a time with an offset, or a number of seconds or milliseconds since 1970.
+    pub(super) fn moment(&self) -> Option<String> {
+        /// Seconds of a year that is certainly not one of milliseconds.
+        const MOST_SECONDS: f64 = 1e11;
+        match self.number() {
+            Some(number) if number < MOST_SECONDS => utc_millis(number * 1e3),
+            Some(number) => utc_millis(number),
+            None => utc(&self.text()),
         }
     }
 

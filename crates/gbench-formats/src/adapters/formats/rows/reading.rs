@@ -4,18 +4,18 @@ use std::collections::BTreeMap;
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use serde_json_path::JsonPath;
 
 use super::description::{Derived, Described, DescribedMetric, RowLayout, template_fields};
 use super::field::{Cell, Field, field_name};
-use super::source::{self, DerivedRow, Item, Row};
+use super::source::{self, DerivedRow, Item, Row, failed_row};
+use super::text;
 use crate::adapters::formats::interface::format::{
     DeclaredFormat, FormatAbout, ResultFile, ResultFormat, RunReading,
 };
 use crate::adapters::formats::interface::repeats::join;
-use crate::adapters::formats::readers::table::{no_value, number};
-use crate::adapters::formats::readers::time::{utc, utc_millis};
+use crate::adapters::formats::readers::table::no_value;
 use crate::adapters::formats::readers::values::unknown;
 use crate::adapters::interface::adapter::{End, MetricReading, Reading, Reads};
 use crate::adapters::interface::case::{ended, fail, failed, metric_name, named, skipped, summary};
@@ -103,7 +103,7 @@ impl<'d> Plan<'d> {
                 let columns: Vec<&Field> = needed.filter_map(|name| self.fields.get(name)).collect();
                 source::table(file, text, &columns, sink)?;
             }
-            RowLayout::Text(layout) => return source::text(file, text, layout, sink),
+            RowLayout::Text(layout) => return text::rows(file, text, layout, sink),
         }
         Ok(Unread::default())
     }
@@ -311,7 +311,7 @@ impl<'d> Plan<'d> {
         metric.when.iter().all(is_so) && !metric.unless.iter().any(is_so)
     }
 
-    /// Why a row has no measurement, according to its own fields. Errors: the field that says so is missing.
+    /// Why a row has no measurement, according to its own fields. Errors: the field with its outcome is missing.
     fn failure(&self, row: &dyn Row) -> Result<Option<String>, ReadError> {
         let Described { errors, positive, zero, equal, passed, .. } = self.described;
         if let Some(line) = row.failed() {
@@ -426,7 +426,7 @@ impl<'d> Plan<'d> {
         let values = plain
             .as_deref()
             .map_or_else(|| found.numbers(), |text| Cell::of_text(text)?.numbers())
-            .or_else(|| clock(&found.text()).filter(|_| metric.clock).map(|value| vec![value]));
+            .or_else(|| found.clock().filter(|_| metric.clock).map(|value| vec![value]));
         // The author of a format knows its words.
         let word = no_value(&found.text()).filter(|_| !self.described.keeps_others);
         if let (None, Some(word)) = (&values, word) {
@@ -479,7 +479,7 @@ impl<'d> Plan<'d> {
 #[derive(Default)]
 struct Runs {
     runs: Vec<RunReading>,
-    /// What distinguishes each run from others of its commit and facts.
+    /// The values that distinguish each run from others of its commit and facts.
     keys: Vec<Vec<Option<String>>>,
     /// The run of the last row.
     last: usize,
@@ -495,7 +495,7 @@ impl Runs {
     fn run(&mut self, plan: &Plan, row: &dyn Row) -> &mut RunReading {
         let described = plan.described;
         let commit = described.commit.as_ref().and_then(|name| plan.text(row, name));
-        let started = described.started.as_ref().and_then(|name| moment(&plan.cell(row, name)?));
+        let started = described.started.as_ref().and_then(|name| plan.cell(row, name)?.moment());
         let facts: BTreeMap<String, Value> = plan.facts(row, &described.facts).collect();
         let key: Vec<Option<String>> = described.runs.iter().map(|name| plan.text(row, name)).collect();
         let is_same = |(run, other): (&RunReading, &Vec<Option<String>>)| {
@@ -550,40 +550,4 @@ impl Runs {
 fn joined(known: &mut Reading, mut again: Reading) {
     known.metadata.append(&mut again.metadata);
     join(known, again);
-}
-
-/// `1:02:03.5` as 3723.5.
-fn clock(text: &str) -> Option<f64> {
-    text.split(':').try_fold(0.0, |before, part| Some(before * 60.0 + number(part)?))
-}
-
-fn moment(cell: &Cell) -> Option<String> {
-    /// Seconds of a year that is certainly not one of milliseconds.
-    const MOST_SECONDS: f64 = 1e11;
-    match cell.number() {
-        Some(number) if number < MOST_SECONDS => utc_millis(number * 1e3),
-        Some(number) => utc_millis(number),
-        None => utc(&cell.text()),
-    }
-}
-
-/// Keys that well-known tools write next to the numbers of a failed run.
-pub fn failed_row(entry: &Map<String, Value>) -> Option<String> {
-    // Google Benchmark.
-    for key in ["error_occurred", "skipped"] {
-        if entry.get(key) == Some(&Value::Bool(true)) {
-            let message =
-                ["error_message", "skip_message"].into_iter().find_map(|key| entry.get(key)?.as_str());
-            let message = message.map_or(String::new(), |message| {
-                format!(": {}", message.chars().take(200).collect::<String>())
-            });
-            return Some(format!("`{key}` is true, despite the number{message}"));
-        }
-    }
-    // hyperfine with `--ignore-failure`.
-    let codes = entry.get("exit_codes")?.as_array()?;
-    let bad = codes.iter().find(|code| code.as_i64() != Some(0))?;
-    let bad =
-        if bad.is_null() { "ended by a signal".to_owned() } else { format!("ended with exit code {bad}") };
-    Some(format!("its `exit_codes` say that the command {bad}"))
 }

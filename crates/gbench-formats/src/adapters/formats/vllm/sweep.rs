@@ -1,7 +1,7 @@
 //! `vllm bench sweep`: the rows of `summary.json` and `summary.csv`, and the times of `vllm bench startup`.
 //!
-//! A row is the result of one run, its `run_number`, and the options of the combination behind that. The runs of a combination ask
-//! one server, and are samples of one process.
+//! A row is the result of one run, its `run_number`, and the options of the combination behind that. The runs of a combination
+//! ask one server, and are samples of one process.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use crate::adapters::formats::interface::repeats::join;
 
 pub(super) const RUN: &str = "run_number";
 pub(super) const STARTUP: [&str; 3] = ["avg_cold_startup_time", "cold_startup_times", "warm_startup_times"];
-/// What a sweep leaves of a run whose client failed.
+/// The keys of the file that a sweep leaves of a run whose client failed.
 pub(super) const FAILURE: [&str; 5] = [RUN, "error_type", "error", "serve_overrides", "bench_overrides"];
 
 /// True for the header of `summary.csv`, which begins with the unnamed column of row numbers.
