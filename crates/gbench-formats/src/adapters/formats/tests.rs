@@ -14,7 +14,7 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
 use super::*;
-use crate::adapters::interface::adapter::{End, MetricReading, Reading};
+use crate::adapters::interface::adapter::{End, LoadFields, MetricReading, Reading};
 use crate::adapters::interface::output::{OutputFiles, ReadError};
 use crate::adapters::tests::{damaged, damaged_copies};
 
@@ -114,6 +114,37 @@ fn every_format_has_a_fixture_and_says_what_was_tried() {
             assert!(version.starts_with("by-hand"), "{name}/{version} is neither tried nor marked by-hand");
         }
     }
+}
+
+#[test]
+fn the_load_and_the_axes_of_a_format_are_in_its_fixtures() {
+    let fixtures = fixtures();
+    for format in FORMATS.iter().filter(|format| format.load() != LoadFields::NONE) {
+        let (name, load) = (format.name(), format.load());
+        let of_format = fixtures.iter().filter(|fixture| fixture.format.name() == name);
+        let runs: Vec<RunReading> = of_format.filter_map(|fixture| fixture.read().ok()).flatten().collect();
+        let readings = || runs.iter().flat_map(|run| &run.readings);
+        let has_load =
+            |reading: &Reading| load.parameters.iter().any(|it| reading.case.params.contains_key(*it));
+        assert!(readings().any(has_load), "no fixture of {name} has a load");
+        for axis in load.axes {
+            let is_there = readings().flat_map(|reading| &reading.metrics).any(|metric| metric.name == *axis);
+            assert!(is_there, "no fixture of {name} has the axis {axis}");
+        }
+    }
+}
+
+#[test]
+fn a_run_of_an_old_trtexec_has_no_option_of_the_one_before_it() {
+    let fixtures = fixtures();
+    let fixture = fixtures.iter().find(|fixture| fixture.name() == "trtexec@by-hand-7.2").unwrap();
+    let plain = std::str::from_utf8(&fixture.bytes).unwrap();
+    let options = "resnet.onnx --fp16 --int8 --batch=4";
+    let log = plain.replace("resnet.onnx", options) + &plain.replace("--shapes=data:8x3x224x224", "--best");
+    let runs = fixture.read_as(log.as_bytes()).unwrap();
+    let names = runs[0].readings.iter().map(|reading| reading.case.native.as_str());
+    let first = "trtexec[batch=4,fp16=fp16,graph=Disabled,int8=int8,model=resnet,shapes=data:8x3x224x224]";
+    assert_eq!(names.collect::<Vec<_>>(), [first, "trtexec[best=best,graph=Disabled,model=resnet]"]);
 }
 
 #[test]
