@@ -27,10 +27,17 @@ pub fn direction_of_unit(unit: &str) -> Option<Better> {
     }
     // An amount per time.
     let per_time = unit.rsplit_once('/').is_some_and(|(amount, time)| !amount.is_empty() && is_time(time));
-    let rate =
-        per_time || unit.ends_with("/s") || unit.ends_with("/sec") || unit.ends_with("ps") && unit.len() > 3;
+    let rate = per_time || unit.ends_with("/s") || unit.ends_with("/sec") || is_rate_word(unit);
     let flops = ["FLOPS", "FLOP/s"].iter().any(|end| unit.to_uppercase().ends_with(end));
     (rate || flops).then_some(Better::Higher)
+}
+
+/// `Gbps`, `GiBps`, `kqps`: words such as `steps` or `loops` are not rates.
+fn is_rate_word(unit: &str) -> bool {
+    const RATES: [&str; 9] = ["bps", "Bps", "eps", "fps", "qps", "rps", "tps", "iops", "IOPS"];
+    let rest =
+        unit.strip_prefix(['k', 'K', 'M', 'G', 'T', 'P']).map(|rest| rest.strip_prefix('i').unwrap_or(rest));
+    [Some(unit), rest].into_iter().flatten().any(|word| RATES.contains(&word))
 }
 
 /// Units of time and size, in seconds or bytes.
@@ -171,10 +178,10 @@ mod tests {
         for unit in ["s", "ms", "ns", "B", "MiB"] {
             assert_eq!(direction_of_unit(unit), Some(Better::Lower), "{unit}");
         }
-        for unit in ["GB/s", "GFLOP/s", "GFLOPS", "tokens/s", "iter/sec", "Gbps", "ops/ms"] {
+        for unit in ["GB/s", "GFLOP/s", "GFLOPS", "tokens/s", "iter/sec", "Gbps", "GiBps", "kqps", "ops/ms"] {
             assert_eq!(direction_of_unit(unit), Some(Better::Higher), "{unit}");
         }
-        for unit in ["%", "", "count", "furlong", "s/iter"] {
+        for unit in ["%", "", "count", "furlong", "s/iter", "steps", "loops", "ns/ops"] {
             assert_eq!(direction_of_unit(unit), None, "{unit}");
         }
     }

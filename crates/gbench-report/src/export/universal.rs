@@ -22,22 +22,35 @@ pub(super) fn custom_list(record: &RunRecord, better: Better, out: &mut dyn io::
     writeln!(out)
 }
 
-/// Bencher names what its measures are: `latency` is a time in ns, `throughput` is in operations per second. The other measures
-/// have the names of their metrics.
+/// Measures whose names have a unit in Bencher: a metric is written under such a name in this unit alone.
+const MEASURES: [(&str, &str); 4] =
+    [("latency", "ns"), ("throughput", "ops/s"), ("build-time", "s"), ("file-size", "B")];
+
+/// The time is the measure `latency`. Every other metric is a measure of its name, with its unit where that name is one of
+/// Bencher's own.
 pub(super) fn bencher(record: &RunRecord, out: &mut dyn io::Write) -> io::Result<()> {
     let mut benchmarks: BTreeMap<String, Map<String, Value>> = BTreeMap::new();
     for (case, metric, value) in figures(record) {
-        let in_ns =
-            convert(value, &metric.unit, "ns").filter(|_| metric.name == "time" && is_time(&metric.unit));
-        let (measure, value) = match in_ns {
-            Some(value) => ("latency", value),
-            None => (metric.name.as_str(), value),
-        };
         let measures = benchmarks.entry(case.id.to_string()).or_default();
-        measures.insert(measure.to_owned(), json!({"value": value}));
+        let (measure, value) = measure(metric, value);
+        let own = format!("{}-{}", metric.name, metric.unit);
+        let measure = if measures.contains_key(&measure) { own } else { measure };
+        measures.insert(measure, json!({"value": value}));
     }
     serde_json::to_writer_pretty(&mut *out, &benchmarks)?;
     writeln!(out)
+}
+
+fn measure(metric: &Metric, value: f64) -> (String, f64) {
+    let name = metric.name.as_str();
+    let meant = if name == "time" && is_time(&metric.unit) { "latency" } else { name };
+    let Some((_, unit)) = MEASURES.iter().find(|(measure, _)| *measure == meant) else {
+        return (name.to_owned(), value);
+    };
+    match convert(value, &metric.unit, unit).filter(|_| !metric.unit.is_empty()) {
+        Some(value) => (meant.to_owned(), value),
+        None => (format!("{name}-{}", metric.unit), value),
+    }
 }
 
 fn figures(record: &RunRecord) -> impl Iterator<Item = (&CaseRecord, &Metric, f64)> {

@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 
 use super::interface::prelude::*;
+use gbench_model::{Unread, UnreadKind};
 
 pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     name: "openmetrics",
@@ -40,7 +41,19 @@ const UNITS: [(&str, &str); 14] = [
 ];
 
 /// Families about the process that wrote the file.
-const OWN: [&str; 5] = ["process_", "python_", "go_", "scrape_", "promhttp_"];
+const OWN: [&str; 8] = [
+    "process_cpu_",
+    "process_resident_",
+    "process_virtual_",
+    "process_open_fds",
+    "process_max_fds",
+    "python_",
+    "go_",
+    "promhttp_",
+];
+
+/// Ends of names, without the unit, of spreads.
+const SPREADS: [&str; 5] = ["_stddev", "_stdev", "_error", "_stderr", "_variance"];
 
 const KINDS: [&str; 9] =
     ["gauge", "unknown", "untyped", "summary", "counter", "histogram", "gaugehistogram", "info", "stateset"];
@@ -57,7 +70,7 @@ fn kind(line: &str) -> Option<(&str, &str)> {
 fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
     let text = file.text()?;
     let (mut kinds, mut units) = (HashMap::new(), HashMap::new());
-    let (mut readings, mut is_ended) = (Vec::new(), false);
+    let (mut readings, mut is_ended, mut unread) = (Vec::new(), false, Unread::default());
     for (at, line, is_whole) in lines(text).filter(|(_, line, _)| !line.trim().is_empty()) {
         is_ended = line == "# EOF";
         if let Some((name, kind)) = kind(line) {
@@ -71,14 +84,33 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
             }
             let sample = Sample::parse(line)
                 .ok_or_else(|| file.line(at, "it is not a sample such as `name{label=\"value\"} 1.5`"))?;
-            readings.extend(sample.reading(&kinds, &units));
+            match sample.reading(&kinds, &units) {
+                Some(reading) => add(&mut readings, reading),
+                // Counters and histograms may be somebody's figures.
+                None if !sample.is_own() => unread.line(UnreadKind::Line, at, line),
+                None => {}
+            }
         }
     }
     // Only OpenMetrics has units, and there a complete file says so.
     if !units.is_empty() && !is_ended {
         return Err(file.wrong("it is incomplete: `# EOF` is missing at its end"));
     }
-    Ok(RunReading::only(readings))
+    Ok(vec![RunReading { unread, ..readings.into() }])
+}
+
+/// `kernel_seconds` and `kernel_bytes` are two figures of one case.
+fn add(readings: &mut Vec<Reading>, mut reading: Reading) {
+    let known = readings.iter_mut().find(|known| known.case == reading.case && known.end == reading.end);
+    let is_new = |known: &Reading| {
+        reading.metrics.iter().all(|metric| known.metrics.iter().all(|other| other.name != metric.name))
+    };
+    match known {
+        Some(known) if !reading.metrics.is_empty() && is_new(known) => {
+            known.metrics.append(&mut reading.metrics)
+        }
+        _ => readings.push(reading),
+    }
 }
 
 struct Sample<'a> {
@@ -111,6 +143,12 @@ impl<'a> Sample<'a> {
         is_sample.then_some(Self { name, labels, value })
     }
 
+    fn is_own(&self) -> bool {
+        OWN.iter().any(|own| self.name.starts_with(own))
+            || self.name.ends_with("_created")
+            || self.name.ends_with("_info")
+    }
+
     /// `None`: it is not a figure.
     fn reading(&self, kinds: &HashMap<&str, &str>, units: &HashMap<&str, &str>) -> Option<Reading> {
         let kind = kinds.get(self.name).copied();
@@ -119,13 +157,17 @@ impl<'a> Sample<'a> {
         let is_figure = match kind {
             Some("gauge" | "unknown" | "untyped") => true,
             Some("summary") => quantile == Some("0.5"),
-            // A sample of a family of another kind, such as `launches_total`.
-            _ => false,
+            // A family may have no type. A sample such as `launches_total` or `step_seconds_bucket` belongs to one of another
+            // kind.
+            None => !["_total", "_bucket", "_sum", "_count", "_created"]
+                .iter()
+                .any(|end| self.name.ends_with(end)),
+            Some(_) => false,
         };
         let is_moment = ["_created", "_timestamp_seconds", "_start_time_seconds", "_info"]
             .iter()
             .any(|end| self.name.ends_with(end));
-        if !is_figure || is_moment || OWN.iter().any(|own| self.name.starts_with(own)) {
+        if !is_figure || is_moment || self.is_own() {
             return None;
         }
         let known = UNITS.iter().find(|(end, _)| self.name.ends_with(end));
@@ -145,7 +187,8 @@ impl<'a> Sample<'a> {
         } else {
             let name = if is_time(unit) { "time" } else { "value" };
             let metric = summarised(&mut reading, name, unit, alone(value));
-            metric.judged = direction_of_unit(unit).is_some();
+            let is_spread = SPREADS.iter().any(|end| case.ends_with(end));
+            metric.judged = direction_of_unit(unit).is_some() && !is_spread;
         }
         Some(reading)
     }
