@@ -9,7 +9,7 @@ use serde_json_path::JsonPath;
 
 use super::description::{Derived, Described, DescribedMetric, RowLayout, template_fields};
 use super::field::{Cell, Field, field_name};
-use super::source::{self, DerivedRow, Item, Row, failed_row};
+use super::source::{self, DerivedRow, ListedObject, Row, failed_row};
 use super::text;
 use crate::adapters::formats::interface::format::{
     DeclaredFormat, FormatAbout, ResultFile, ResultFormat, RunReading,
@@ -295,7 +295,7 @@ impl<'d> Plan<'d> {
             match self.cell(row, list) {
                 Some(Cell::Json(Value::Array(objects))) => {
                     for object in objects {
-                        self.metrics(&Item { row, object }, metric, &mut reading)?;
+                        self.metrics(&ListedObject { row, object }, metric, &mut reading)?;
                     }
                 }
                 Some(_) => return Err(row.wrong(format!("`{list}` is not a list"))),

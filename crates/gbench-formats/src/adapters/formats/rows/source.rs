@@ -88,12 +88,12 @@ impl Row for JsonRow<'_> {
 }
 
 /// An object in a list of a row.
-pub(super) struct Item<'a> {
+pub(super) struct ListedObject<'a> {
     pub row: &'a dyn Row,
     pub object: &'a Value,
 }
 
-impl Row for Item<'_> {
+impl Row for ListedObject<'_> {
     fn cell(&self, field: &Field) -> Option<Cell<'_>> {
         of_object(self.object, field).or_else(|| self.row.cell(field))
     }

@@ -5,7 +5,6 @@
 
 use std::collections::HashMap;
 
-use super::Document;
 use crate::adapters::formats::interface::prelude::*;
 use crate::adapters::formats::interface::repeats::join;
 
@@ -24,7 +23,7 @@ pub(super) fn is_header(line: &str) -> bool {
 }
 
 /// The rows of `summary.csv` as the documents from which it was made.
-pub(super) fn table(file: &ResultFile) -> Result<Vec<Document>, ReadError> {
+pub(super) fn table(file: &ResultFile) -> Result<Vec<Entries<Value>>, ReadError> {
     let text = file.text()?;
     let table = CsvTable::read(*file, text, 1, b',')?;
     if let Some(last) = table.rows.last().filter(|_| !text.ends_with('\n')) {
@@ -53,18 +52,18 @@ fn value(cell: &str, is_option: bool) -> Value {
 }
 
 /// The options of the combination: all that is behind the number of the run.
-pub(super) fn options(found: &Document) -> &[(String, Value)] {
+pub(super) fn options(found: &Entries<Value>) -> &[(String, Value)] {
     let at = found.0.iter().position(|(name, _)| name == RUN);
     at.and_then(|at| found.0.get(at + 1..)).unwrap_or_default()
 }
 
 /// True for a run that only warms the server up.
-pub(super) fn is_warmup(found: &Document) -> bool {
+pub(super) fn is_warmup(found: &Entries<Value>) -> bool {
     found.get(RUN).and_then(Value::as_i64).is_some_and(|number| number < 0)
 }
 
 /// The seconds of each start; the averages and percentiles follow from them.
-pub(super) fn startup(file: &ResultFile, found: &Document) -> Result<Reading, ReadError> {
+pub(super) fn startup(file: &ResultFile, found: &Entries<Value>) -> Result<Reading, ReadError> {
     let mut reading = named("startup", Params::new());
     for (name, value) in &found.0 {
         let Some(metric) = name.strip_suffix("_times") else { continue };
