@@ -26,8 +26,8 @@ pub(super) fn custom_list(record: &RunRecord, better: Better, out: &mut dyn io::
 const MEASURES: [(&str, &str); 4] =
     [("latency", "ns"), ("throughput", "ops/s"), ("build-time", "s"), ("file-size", "B")];
 
-/// The time is the measure `latency`. Every other metric is a measure of its name, with its unit where that name is one of
-/// Bencher's own.
+/// The time is the measure `latency`. Every other metric is a measure of its name, with its unit if Bencher has a measure
+/// of that name.
 pub(super) fn bencher(record: &RunRecord, out: &mut dyn io::Write) -> io::Result<()> {
     let mut benchmarks: BTreeMap<String, Map<String, Value>> = BTreeMap::new();
     for (case, metric, value) in figures(record) {

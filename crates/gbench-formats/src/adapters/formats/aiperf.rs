@@ -17,7 +17,7 @@ const JUDGED: [&str; 7] = [
     "request_throughput",
     "output_token_throughput",
 ];
-/// The first table of GenAI-Perf's CSV, which says nothing about what ran. The second one has single values.
+/// The first table of GenAI-Perf's CSV, without any workload. The second one has single values.
 const CSV: &str = "Metric,avg,min,max,p99,p95,p90,p75,p50,p25,p10,p5,p1";
 const CSV_VALUES: &str = "Metric,Value";
 /// Figures of the connection, and the same figures over other intervals.

@@ -2,7 +2,7 @@
 //! writes. <https://prometheus.io/docs/specs/om/open_metrics_spec/>
 //!
 //! A gauge is a case, its labels are parameters. A counter, a histogram or a sum has grown since some process began, and is not a
-//! figure of a benchmark. Neither are the moments that libraries add, or what they say of their own process.
+//! figure of a benchmark. The moments that libraries add, and the families about the exporting process, are not read.
 
 use std::collections::HashMap;
 
@@ -86,13 +86,13 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
                 .ok_or_else(|| file.line(at, "it is not a sample such as `name{label=\"value\"} 1.5`"))?;
             match sample.reading(&kinds, &units) {
                 Some(reading) => add(&mut readings, reading),
-                // Counters and histograms may be somebody's figures.
+                // A counter or a histogram may be a measurement.
                 None if !sample.is_own() => unread.line(UnreadKind::Line, at, line),
                 None => {}
             }
         }
     }
-    // Only OpenMetrics has units, and there a complete file says so.
+    // Only OpenMetrics has units, and its complete files end with a mark.
     if !units.is_empty() && !is_ended {
         return Err(file.wrong("it is incomplete: `# EOF` is missing at its end"));
     }

@@ -324,7 +324,7 @@ impl<'d> Plan<'d> {
         for (name, values) in passed {
             let found = self.text(row, name);
             let found = found.ok_or_else(|| {
-                row.wrong(format!("the row has no `{name}`, which says whether it passed: it is incomplete"))
+                row.wrong(format!("the row has no `{name}`, the field of its outcome: it is incomplete"))
             })?;
             if !values.contains(&found) {
                 return Ok(Some(format!("`{name}` is {found}")));

@@ -52,7 +52,7 @@ struct Layout {
     /// Parts of a text that together are in files of this format alone.
     #[serde(default)]
     known_by_words: Vec<String>,
-    /// For documents without keys of their own: all that is known of their objects.
+    /// For documents without distinctive keys: all keys of their objects.
     known_by_objects: Option<KnownObjects>,
     rows: Described,
 }

@@ -33,7 +33,7 @@ fn every_fixture_with_figures_is_read_by_its_own_guess() {
         is_table |= guess.described.is_some() && guess.form.starts_with("a table");
         is_json |= guess.described.is_some() && guess.form.starts_with("JSON");
     }
-    // A guess that does not read its file says so.
+    // The obstacle of a guess that does not read its file is reported.
     assert!(is_table && is_json && obstacles.len() * 20 < count, "{count}: {obstacles:#?}");
 }
 
