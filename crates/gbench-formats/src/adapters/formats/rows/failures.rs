@@ -65,9 +65,6 @@ fn signs_of(described: &Described) -> Vec<Sign> {
     let lines = text.into_iter().flat_map(|text| &text.failed);
     let lines = lines.map(|line| in_words(line.0.as_str())).collect();
     signs.push(Sign::of("a line with ", lines, ", for all rows"));
-    for (name, values) in failed {
-        signs.push(Sign::of(format!("{} of ", quoted(name)), words(values), ""));
-    }
     for name in errors {
         signs.push(match text.and_then(|text| line_with(text, name)) {
             Some(line) => Sign::of("a line with ", vec![line], ""),
@@ -86,10 +83,12 @@ fn signs_of(described: &Described) -> Vec<Sign> {
     let texts = described.texts_fail.then(|| "a text".to_owned());
     signs.push(Sign::of("", texts.into_iter().collect(), " in place of a number"));
     signs.push(Sign::of(empty, all(&may_be_empty(described)), ""));
-    for (name, values) in skipped {
-        // The field of a text is a group of our expression.
-        let name = text.map_or_else(|| format!("{} of ", quoted(name)), |_| String::new());
-        signs.push(Sign::of(name, words(values), SKIPPED));
+    for (fields, after) in [(failed, ""), (skipped, SKIPPED)] {
+        for (name, values) in fields {
+            // The field of a text is a group of our expression.
+            let name = text.map_or_else(|| format!("{} of ", quoted(name)), |_| String::new());
+            signs.push(Sign::of(name, words(values), after));
+        }
     }
     signs.push(Sign::of("", words(&described.absent_words), LEFT_OUT));
     let last = text.and_then(|text| text.last.as_ref()).map(|last| in_words(last.0.as_str()));
@@ -97,14 +96,13 @@ fn signs_of(described: &Described) -> Vec<Sign> {
     signs
 }
 
-/// The figures of which an empty cell or a null is a failure. A key that leads into an object has to be there, and so has a
-/// group of a text.
+/// The figures of which an empty cell or a null is a failure. The end of a path has to be there, and so has a group of a text.
 fn may_be_empty(described: &Described) -> Vec<String> {
-    let leads_on = |name: &str| name.contains(['.', '$', '^', '@', '/']);
+    let is_path = |name: &str| ["$", "^", "@", "../"].iter().any(|start| name.starts_with(start));
     let is_kept = |name: &str| match described.layout {
         RowLayout::Text(_) => false,
         RowLayout::Csv => true,
-        RowLayout::Auto | RowLayout::Json(_) => !leads_on(name),
+        RowLayout::Auto | RowLayout::Json(_) => !is_path(name),
     };
     let needed = described.metrics.iter().filter(|metric| !metric.optional).map(|metric| &metric.field);
     needed.filter(|name| !name.is_empty() && !name.contains(" - ") && is_kept(name)).cloned().collect()
@@ -213,6 +211,7 @@ mod tests {
             zero = ["lost", "$.list[?@.name=='failed'].value"]
             equal = [["asked", "answered"]]
             passed = { status = ["ok", "1"] }
+            failed = { status = ["aborted"] }
             skipped = { status = ["none"] }
             failed_words = ["OOM"]
             absent_words = ["N/A"]
@@ -231,6 +230,7 @@ mod tests {
                 "`lost` or `failed` other than 0",
                 "`asked` and `answered` that differ",
                 "`OOM` or a text in place of a number",
+                "`aborted`",
                 "`none` (skipped)",
                 "`N/A` in place of a number (left out)",
                 "a row without `status` (refused)",
@@ -240,7 +240,7 @@ mod tests {
         let metrics = "metrics = [{ field = 'a.b' }, { field = 'c' }, { field = 'd', optional = true }]";
         for (layout, words) in [
             ("layout = 'csv'", "an empty `a.b` or `c`"),
-            ("layout.json = '$'", "null as `c`"),
+            ("layout.json = '$'", "null as `a.b` or `c`"),
             ("layout.text.row = ['a']", "nothing in the file; a row that is cut off (refused)"),
         ] {
             let described: Described = toml::from_str(&format!("{layout}\n{metrics}")).unwrap();
