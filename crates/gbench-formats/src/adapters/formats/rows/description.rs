@@ -90,7 +90,7 @@ pub struct Described {
 #[serde(deny_unknown_fields)]
 pub struct Derived {
     pub field: String,
-    pub groups: Pattern,
+    pub groups: LinePattern,
     /// The groups count only if the group `case` with each of these endings is the text of some row: `_mean` and `_stddev` are
     /// aggregates of a benchmark, and not the end of its name.
     #[serde(default)]
@@ -123,34 +123,34 @@ pub enum RowLayout {
 #[serde(default, deny_unknown_fields)]
 pub struct TextLayout {
     /// Lines that are rows.
-    pub row: Vec<Pattern>,
+    pub row: Vec<LinePattern>,
     /// Lines that begin a row of several lines.
-    pub begin: Vec<Pattern>,
+    pub begin: Vec<LinePattern>,
     /// Lines with more fields of the row that has begun, each of which its first line determines. Without `begin`, all of them
     /// in the file are one row.
-    pub part: Vec<Pattern>,
+    pub part: Vec<LinePattern>,
     /// Lines whose fields belong to all rows after them, such as a heading. A group that takes no part in the match ends its
     /// field.
-    pub context: Vec<Pattern>,
+    pub context: Vec<LinePattern>,
     /// Lines that are known and not read, although they look like rows.
-    pub ignored: Vec<Pattern>,
+    pub ignored: Vec<LinePattern>,
     /// Lines of a file whose rows have all failed, such as a validation.
-    pub failed: Vec<Pattern>,
+    pub failed: Vec<LinePattern>,
     /// A line that only a complete file has.
-    pub last: Option<Pattern>,
+    pub last: Option<LinePattern>,
 }
 
 /// A regular expression with named groups.
 #[derive(Clone, Debug)]
-pub struct Pattern(pub Regex);
+pub struct LinePattern(pub Regex);
 
-impl PartialEq for Pattern {
+impl PartialEq for LinePattern {
     fn eq(&self, other: &Self) -> bool {
         self.0.as_str() == other.0.as_str()
     }
 }
 
-impl<'de> Deserialize<'de> for Pattern {
+impl<'de> Deserialize<'de> for LinePattern {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let text = String::deserialize(from)?;
         Regex::new(&text).map(Self).map_err(serde::de::Error::custom)
@@ -165,10 +165,10 @@ pub struct DescribedMetric {
     pub field: String,
     /// Every field that this expression matches is a metric. Its groups replace `{group}` in `name`, which is `{name}` if it is
     /// empty, and its group `unit` replaces `unit`. `field` is empty then. Fields in objects are matched as `object.field`.
-    pub fields: Option<Pattern>,
+    pub fields: Option<LinePattern>,
     pub unit: String,
     /// Splits a name that a field has: what its group `name` matches is the name, and its group `unit` the unit.
-    pub split: Option<Pattern>,
+    pub split: Option<LinePattern>,
     /// The field with the unit.
     pub unit_field: Option<String>,
     pub better: Option<Better>,

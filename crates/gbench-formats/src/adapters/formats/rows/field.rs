@@ -23,54 +23,54 @@ pub(super) fn field_name(field: &str) -> String {
 }
 
 /// A field as the description names it.
-pub(super) struct Field {
+pub(super) struct FieldPath {
     /// As it is written, without another name.
     pub text: String,
-    pub place: Place,
+    pub place: FieldPlace,
 }
 
-pub(super) enum Place {
+pub(super) enum FieldPlace {
     /// A key, a column or a group, or the keys on the way to one.
     Named {
-        minus: Option<Box<(Field, Field)>>,
+        minus: Option<Box<(FieldPath, FieldPath)>>,
     },
     Path(JsonPath),
-    Document(Box<Field>),
+    Document(Box<FieldPath>),
     /// A field of the object, or the list, that contains the row; of the next one around it, and so on.
-    Around(usize, Box<Field>),
+    Around(usize, Box<FieldPath>),
     /// The key of the row (0), or of its n-th parent.
     Own(usize),
 }
 
-impl Field {
+impl FieldPath {
     /// Errors: why it is not a JSON path.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let text = text.split_once(NAMED).map_or(text, |(_, field)| field.trim());
         let place = if text.starts_with('$') {
-            Place::Path(
+            FieldPlace::Path(
                 JsonPath::parse(text).map_err(|error| format!("`{text}` is not a JSON path: {error}"))?,
             )
         } else if let Some(outer) = text.strip_prefix('^') {
-            Place::Document(Box::new(Self::parse(outer)?))
+            FieldPlace::Document(Box::new(Self::parse(outer)?))
         } else if text.starts_with("../") {
             let parts: Vec<&str> = text.split("../").collect();
             let inner = parts.last().copied().unwrap_or_default();
-            Place::Around(parts.len() - 1, Box::new(Self::parse(inner)?))
+            FieldPlace::Around(parts.len() - 1, Box::new(Self::parse(inner)?))
         } else if let Some(level) = own_level(text) {
-            Place::Own(level)
+            FieldPlace::Own(level)
         } else {
             let minus = match text.split_once(" - ") {
                 Some((from, less)) => Some(Box::new((Self::parse(from.trim())?, Self::parse(less.trim())?))),
                 None => None,
             };
-            Place::Named { minus }
+            FieldPlace::Named { minus }
         };
         Ok(Self { text: text.to_owned(), place })
     }
 
     /// True if it needs the document around the row.
     pub(super) fn leaves_the_row(&self) -> bool {
-        matches!(self.place, Place::Document(_) | Place::Around(..) | Place::Own(_))
+        matches!(self.place, FieldPlace::Document(_) | FieldPlace::Around(..) | FieldPlace::Own(_))
     }
 }
 
@@ -82,14 +82,14 @@ fn own_level(text: &str) -> Option<usize> {
 }
 
 /// The value of a field.
-pub(super) enum Cell<'a> {
+pub(super) enum FieldValue<'a> {
     Json(&'a Value),
     /// The text of a cell or a group; it is not empty.
     Text(Cow<'a, str>),
     Number(f64),
 }
 
-impl<'a> Cell<'a> {
+impl<'a> FieldValue<'a> {
     /// `None` for a text without characters.
     pub(super) fn of_text(text: &'a str) -> Option<Self> {
         (!text.is_empty()).then_some(Self::Text(Cow::Borrowed(text)))
@@ -163,7 +163,7 @@ impl<'a> Cell<'a> {
     pub(super) fn numbers(&self) -> Option<Vec<f64>> {
         match self {
             Self::Json(Value::Array(list)) if !list.is_empty() => {
-                list.iter().map(|value| Cell::Json(value).number()).collect()
+                list.iter().map(|value| FieldValue::Json(value).number()).collect()
             }
             cell => cell.number().map(|value| vec![value]),
         }
@@ -171,18 +171,18 @@ impl<'a> Cell<'a> {
 }
 
 /// The field of an object. Null is treated as absent.
-pub(super) fn of_object<'a>(object: &'a Value, field: &Field) -> Option<Cell<'a>> {
+pub(super) fn of_object<'a>(object: &'a Value, field: &FieldPath) -> Option<FieldValue<'a>> {
     match &field.place {
-        Place::Named { minus } => {
+        FieldPlace::Named { minus } => {
             if let Some(value) = nested(object, &field.text) {
                 return present(value);
             }
             let (from, less) =
                 minus.as_deref().map(|(from, less)| (of_object(object, from), of_object(object, less)))?;
-            Some(Cell::Number(from?.minus(&less?)?))
+            Some(FieldValue::Number(from?.minus(&less?)?))
         }
-        Place::Path(path) => present(path.query(object).exactly_one().ok()?),
-        Place::Document(_) | Place::Around(..) | Place::Own(_) => None,
+        FieldPlace::Path(path) => present(path.query(object).exactly_one().ok()?),
+        FieldPlace::Document(_) | FieldPlace::Around(..) | FieldPlace::Own(_) => None,
     }
 }
 
@@ -214,6 +214,6 @@ pub(super) fn names_of(value: &Value) -> Vec<String> {
     names
 }
 
-fn present(value: &Value) -> Option<Cell<'_>> {
-    (!value.is_null()).then_some(Cell::Json(value))
+fn present(value: &Value) -> Option<FieldValue<'_>> {
+    (!value.is_null()).then_some(FieldValue::Json(value))
 }

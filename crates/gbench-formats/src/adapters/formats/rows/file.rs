@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::description::{Described, RowLayout};
-use super::reading::Plan;
+use super::reading::ReadingPlan;
 
 /// Why a description cannot be followed, and where in its text.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,6 +60,6 @@ impl Described {
                 "`layout.text` has no `row`, `begin` or `part`: no line would be a row".into(),
             ));
         }
-        Plan::of(self).map(|_| ()).map_err(|(field, what)| at(&field, what))
+        ReadingPlan::of(self).map(|_| ()).map_err(|(field, what)| at(&field, what))
     }
 }

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use serde_json_path::JsonPath;
 
 use super::description::{Derived, Described, DescribedMetric, RowLayout, template_fields};
-use super::field::{Cell, Field, field_name};
-use super::source::{self, DerivedRow, ListedObject, Row, failed_row};
+use super::field::{FieldPath, FieldValue, field_name};
+use super::source::{self, DerivedRow, ListedObject, SourceRow, failed_row};
 use super::text;
 use crate::adapters::formats::interface::format::{
     DeclaredFormat, FormatAbout, ResultFile, ResultFormat, RunReading,
@@ -38,7 +38,7 @@ impl ResultFormat for Described {
     }
 
     fn read(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
-        let plan = Plan::of(self).map_err(|(_, what)| file.wrong(what))?;
+        let plan = ReadingPlan::of(self).map_err(|(_, what)| file.wrong(what))?;
         let mut runs = Runs::default();
         let texts = plan.texts(file)?;
         let mut unread = plan.each_row(file, &mut |row| match self.derived.as_slice() {
@@ -68,13 +68,13 @@ impl ResultFormat for Described {
 }
 
 /// A description whose fields are parsed.
-pub(super) struct Plan<'d> {
+pub(super) struct ReadingPlan<'d> {
     described: &'d Described,
     path: Option<JsonPath>,
-    fields: HashMap<&'d str, Field>,
+    fields: HashMap<&'d str, FieldPath>,
 }
 
-impl<'d> Plan<'d> {
+impl<'d> ReadingPlan<'d> {
     /// Errors: a field that is not a valid JSON path, and why.
     pub(super) fn of(described: &'d Described) -> Result<Self, (String, String)> {
         let path = match &described.layout {
@@ -85,7 +85,7 @@ impl<'d> Plan<'d> {
             RowLayout::Auto | RowLayout::Csv | RowLayout::Text(_) => None,
         };
         let parsed = |name: &'d str| {
-            Field::parse(name).map(|field| (name, field)).map_err(|what| (name.to_owned(), what))
+            FieldPath::parse(name).map(|field| (name, field)).map_err(|what| (name.to_owned(), what))
         };
         let fields = described.named_fields().map(parsed).collect::<Result<_, _>>()?;
         Ok(Self { described, path, fields })
@@ -93,14 +93,14 @@ impl<'d> Plan<'d> {
 
     fn each_row(&self, file: &ResultFile, sink: source::Sink) -> Result<Unread, ReadError> {
         let text = file.text()?;
-        let outward = self.fields.values().any(Field::leaves_the_row);
+        let outward = self.fields.values().any(FieldPath::leaves_the_row);
         let is_json = text.trim_start().starts_with(['{', '[']);
         match &self.described.layout {
             RowLayout::Json(_) => source::json(file, self.path.as_ref(), outward, sink)?,
             RowLayout::Auto if is_json => source::json(file, None, outward, sink)?,
             RowLayout::Auto | RowLayout::Csv => {
                 let needed = self.described.needed();
-                let columns: Vec<&Field> = needed.filter_map(|name| self.fields.get(name)).collect();
+                let columns: Vec<&FieldPath> = needed.filter_map(|name| self.fields.get(name)).collect();
                 source::table(file, text, &columns, sink)?;
             }
             RowLayout::Text(layout) => return text::rows(file, text, layout, sink),
@@ -109,7 +109,7 @@ impl<'d> Plan<'d> {
     }
 
     /// The value of a field that the description names.
-    fn cell<'r>(&self, row: &'r dyn Row, name: &str) -> Option<Cell<'r>> {
+    fn cell<'r>(&self, row: &'r dyn SourceRow, name: &str) -> Option<FieldValue<'r>> {
         row.cell(self.fields.get(name)?)
     }
 
@@ -134,7 +134,7 @@ impl<'d> Plan<'d> {
 
     fn derived(
         &self,
-        row: &dyn Row,
+        row: &dyn SourceRow,
         derived: &[Derived],
         texts: &HashSet<String>,
     ) -> HashMap<String, String> {
@@ -155,14 +155,14 @@ impl<'d> Plan<'d> {
         fields
     }
 
-    fn text(&self, row: &dyn Row, name: &str) -> Option<String> {
+    fn text(&self, row: &dyn SourceRow, name: &str) -> Option<String> {
         Some(self.cell(row, name)?.text().into_owned())
     }
 
     /// The values of the fields that the row has, by their names; of `tags.*` all that nothing else names.
     fn values<'r>(
         &self,
-        row: &'r dyn Row,
+        row: &'r dyn SourceRow,
         names: &'r [String],
     ) -> impl Iterator<Item = (String, ParamValue)> + use<'_, 'r, 'd> {
         names.iter().flat_map(move |name| {
@@ -170,9 +170,10 @@ impl<'d> Plan<'d> {
                 let value = self.cell(row, name).and_then(|cell| cell.param());
                 return value.map(|value| (field_name(name), value)).into_iter().collect::<Vec<_>>();
             };
-            let object = prefix.strip_suffix('.').and_then(|object| row.cell(&Field::parse(object).ok()?));
+            let object =
+                prefix.strip_suffix('.').and_then(|object| row.cell(&FieldPath::parse(object).ok()?));
             let names: Vec<String> = match &object {
-                Some(Cell::Json(Value::Object(entries))) => entries.keys().cloned().collect(),
+                Some(FieldValue::Json(Value::Object(entries))) => entries.keys().cloned().collect(),
                 _ => {
                     row.names().iter().filter_map(|own| own.strip_prefix(prefix)).map(str::to_owned).collect()
                 }
@@ -182,10 +183,10 @@ impl<'d> Plan<'d> {
     }
 
     /// A field that nothing names, by its name after a prefix, and its value.
-    fn unnamed(&self, row: &dyn Row, prefix: &str, name: String) -> Option<(String, ParamValue)> {
+    fn unnamed(&self, row: &dyn SourceRow, prefix: &str, name: String) -> Option<(String, ParamValue)> {
         let whole = format!("{prefix}{name}");
         let is_named = self.fields.values().any(|field| field.text == whole);
-        let value = row.cell(&Field::parse(&whole).ok()?)?.param()?;
+        let value = row.cell(&FieldPath::parse(&whole).ok()?)?.param()?;
         let is_empty = matches!(&value, ParamValue::Text(text) if text.is_empty());
         (!is_named && !is_empty).then_some((name, value))
     }
@@ -193,7 +194,7 @@ impl<'d> Plan<'d> {
     /// The same as facts: a version such as `5.10` is not the number 5.1.
     fn facts<'r>(
         &self,
-        row: &'r dyn Row,
+        row: &'r dyn SourceRow,
         names: &'r [String],
     ) -> impl Iterator<Item = (String, Value)> + use<'_, 'r, 'd> {
         self.values(row, names).map(move |(name, value)| {
@@ -204,12 +205,12 @@ impl<'d> Plan<'d> {
         })
     }
 
-    fn is_one_of(&self, row: &dyn Row, name: &str, values: &[String]) -> bool {
+    fn is_one_of(&self, row: &dyn SourceRow, name: &str, values: &[String]) -> bool {
         self.cell(row, name).is_some_and(|cell| values.iter().any(|value| *value == cell.text()))
     }
 
     /// A text whose `{fields}` are replaced. Errors: the row lacks one.
-    fn filled(&self, row: &dyn Row, template: &str) -> Result<String, ReadError> {
+    fn filled(&self, row: &dyn SourceRow, template: &str) -> Result<String, ReadError> {
         template_fields(template).try_fold(template.to_owned(), |text, name| {
             let value = self.text(row, name).ok_or_else(|| row.wrong(format!("the row has no `{name}`")))?;
             Ok(text.replace(&format!("{{{name}}}"), &value))
@@ -217,7 +218,7 @@ impl<'d> Plan<'d> {
     }
 
     /// Adds the case of a row to the run of its commit and its facts.
-    fn add(&self, row: &dyn Row, runs: &mut Runs) -> Result<(), ReadError> {
+    fn add(&self, row: &dyn SourceRow, runs: &mut Runs) -> Result<(), ReadError> {
         let described = self.described;
         let fits = |(name, value): (&String, &String)| {
             self.cell(row, name).is_some_and(|cell| cell.text() == value.as_str())
@@ -256,7 +257,7 @@ impl<'d> Plan<'d> {
         Ok(())
     }
 
-    fn reading(&self, row: &dyn Row) -> Result<Reading, ReadError> {
+    fn reading(&self, row: &dyn SourceRow) -> Result<Reading, ReadError> {
         let described = self.described;
         let mut params = Params::new();
         for name in &described.parameters {
@@ -293,7 +294,7 @@ impl<'d> Plan<'d> {
                 continue;
             };
             match self.cell(row, list) {
-                Some(Cell::Json(Value::Array(objects))) => {
+                Some(FieldValue::Json(Value::Array(objects))) => {
                     for object in objects {
                         self.metrics(&ListedObject { row, object }, metric, &mut reading)?;
                     }
@@ -306,13 +307,13 @@ impl<'d> Plan<'d> {
         Ok(reading)
     }
 
-    fn is_for(&self, row: &dyn Row, metric: &DescribedMetric) -> bool {
+    fn is_for(&self, row: &dyn SourceRow, metric: &DescribedMetric) -> bool {
         let is_so = |(name, values): (&String, &Vec<String>)| self.is_one_of(row, name, values);
         metric.when.iter().all(is_so) && !metric.unless.iter().any(is_so)
     }
 
     /// Why a row has no measurement, according to its own fields. Errors: the field with its outcome is missing.
-    fn failure(&self, row: &dyn Row) -> Result<Option<String>, ReadError> {
+    fn failure(&self, row: &dyn SourceRow) -> Result<Option<String>, ReadError> {
         let Described { errors, positive, zero, equal, passed, .. } = self.described;
         if let Some(line) = row.failed() {
             return Ok(Some(line.to_owned()));
@@ -359,7 +360,7 @@ impl<'d> Plan<'d> {
     /// A metric, or those whose names an expression matches.
     fn metrics(
         &self,
-        row: &dyn Row,
+        row: &dyn SourceRow,
         metric: &DescribedMetric,
         reading: &mut Reading,
     ) -> Result<(), ReadError> {
@@ -388,7 +389,7 @@ impl<'d> Plan<'d> {
 
     fn metric(
         &self,
-        row: &dyn Row,
+        row: &dyn SourceRow,
         metric: &DescribedMetric,
         field: &str,
         reading: &mut Reading,
@@ -398,7 +399,7 @@ impl<'d> Plan<'d> {
             Some(place) => place,
             None => {
                 // It is a name of the row, found by an expression.
-                parsed = Field::parse(field).map_err(|what| row.wrong(what))?;
+                parsed = FieldPath::parse(field).map_err(|what| row.wrong(what))?;
                 &parsed
             }
         };
@@ -425,7 +426,7 @@ impl<'d> Plan<'d> {
         let plain = self.described.grouping.map(|between| found.text().replace(between, ""));
         let values = plain
             .as_deref()
-            .map_or_else(|| found.numbers(), |text| Cell::of_text(text)?.numbers())
+            .map_or_else(|| found.numbers(), |text| FieldValue::of_text(text)?.numbers())
             .or_else(|| found.clock().filter(|_| metric.clock).map(|value| vec![value]));
         // The author of a format knows its words.
         let word = no_value(&found.text()).filter(|_| !self.described.keeps_others);
@@ -492,7 +493,7 @@ struct Runs {
 }
 
 impl Runs {
-    fn run(&mut self, plan: &Plan, row: &dyn Row) -> &mut RunReading {
+    fn run(&mut self, plan: &ReadingPlan, row: &dyn SourceRow) -> &mut RunReading {
         let described = plan.described;
         let commit = described.commit.as_ref().and_then(|name| plan.text(row, name));
         let started = described.started.as_ref().and_then(|name| plan.cell(row, name)?.moment());

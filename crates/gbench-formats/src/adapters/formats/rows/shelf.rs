@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Deserializer};
 
-use super::description::{Described, Pattern, RowLayout};
+use super::description::{Described, LinePattern, RowLayout};
 use super::failures::failures;
 use super::source::has_columns;
 use crate::adapters::formats::interface::format::{FormatAbout, ResultFormat};
@@ -95,7 +95,7 @@ impl KnownObjects {
 struct KnownLine {
     /// A part of the line.
     word: String,
-    line: Pattern,
+    line: LinePattern,
 }
 
 #[derive(Clone, Copy, Default)]

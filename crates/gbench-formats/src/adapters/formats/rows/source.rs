@@ -11,19 +11,19 @@ use serde_json::Value;
 use serde_json::value::Map;
 use serde_json_path::{JsonPath, LocatedNode, PathElement};
 
-use super::field::{Cell, Field, Place, names_of, nested, of_object};
+use super::field::{FieldPath, FieldPlace, FieldValue, names_of, nested, of_object};
 use crate::adapters::formats::interface::format::ResultFile;
 use crate::adapters::formats::readers::table::{CsvRow, CsvTable, lines, number};
 use crate::adapters::interface::output::ReadError;
 use crate::adapters::readers::loose_json::standard_json;
 
 /// A row of a file, as its place and its fields.
-pub(super) trait Row {
+pub(super) trait SourceRow {
     /// `None`: it has no such field, or nothing is in it.
-    fn cell(&self, field: &Field) -> Option<Cell<'_>>;
+    fn cell(&self, field: &FieldPath) -> Option<FieldValue<'_>>;
 
     /// Why a field that the row has is without a value; `None`: it has none of this name, or it has a value.
-    fn blank(&self, field: &Field) -> Option<String>;
+    fn blank(&self, field: &FieldPath) -> Option<String>;
 
     /// The names of its fields, in its order.
     fn names(&self) -> Vec<String>;
@@ -46,7 +46,7 @@ pub(super) trait Row {
 }
 
 /// The receiver of each row.
-pub(super) type Sink<'s> = &'s mut dyn FnMut(&dyn Row) -> Result<(), ReadError>;
+pub(super) type Sink<'s> = &'s mut dyn FnMut(&dyn SourceRow) -> Result<(), ReadError>;
 
 struct JsonRow<'a> {
     file: &'a ResultFile<'a>,
@@ -55,17 +55,17 @@ struct JsonRow<'a> {
     node: Node<'a>,
 }
 
-impl Row for JsonRow<'_> {
-    fn cell(&self, field: &Field) -> Option<Cell<'_>> {
+impl SourceRow for JsonRow<'_> {
+    fn cell(&self, field: &FieldPath) -> Option<FieldValue<'_>> {
         match &field.place {
-            Place::Document(outer) => of_object(self.node.whole?, outer),
-            Place::Around(level, outer) => of_object(self.node.around.get(level - 1)?, outer),
-            Place::Own(level) => Cell::of_text(self.node.own.get(*level)?),
-            Place::Named { .. } | Place::Path(_) => of_object(self.node.row, field),
+            FieldPlace::Document(outer) => of_object(self.node.whole?, outer),
+            FieldPlace::Around(level, outer) => of_object(self.node.around.get(level - 1)?, outer),
+            FieldPlace::Own(level) => FieldValue::of_text(self.node.own.get(*level)?),
+            FieldPlace::Named { .. } | FieldPlace::Path(_) => of_object(self.node.row, field),
         }
     }
 
-    fn blank(&self, field: &Field) -> Option<String> {
+    fn blank(&self, field: &FieldPath) -> Option<String> {
         nested(self.node.row, &field.text)?.is_null().then(|| format!("`{}` is null", field.text))
     }
 
@@ -89,16 +89,16 @@ impl Row for JsonRow<'_> {
 
 /// An object in a list of a row.
 pub(super) struct ListedObject<'a> {
-    pub row: &'a dyn Row,
+    pub row: &'a dyn SourceRow,
     pub object: &'a Value,
 }
 
-impl Row for ListedObject<'_> {
-    fn cell(&self, field: &Field) -> Option<Cell<'_>> {
+impl SourceRow for ListedObject<'_> {
+    fn cell(&self, field: &FieldPath) -> Option<FieldValue<'_>> {
         of_object(self.object, field).or_else(|| self.row.cell(field))
     }
 
-    fn blank(&self, field: &Field) -> Option<String> {
+    fn blank(&self, field: &FieldPath) -> Option<String> {
         self.object.get(&field.text)?.is_null().then(|| format!("`{}` is null", field.text))
     }
 
@@ -289,16 +289,16 @@ struct TableRow<'a> {
     row: &'a CsvRow,
 }
 
-impl Row for TableRow<'_> {
-    fn cell(&self, field: &Field) -> Option<Cell<'_>> {
+impl SourceRow for TableRow<'_> {
+    fn cell(&self, field: &FieldPath) -> Option<FieldValue<'_>> {
         if let Some(column) = self.table.column(&field.text) {
-            return Cell::of_text(self.row.cell(column));
+            return FieldValue::of_text(self.row.cell(column));
         }
-        let Place::Named { minus: Some(pair), .. } = &field.place else { return None };
-        Some(Cell::Number(self.cell(&pair.0)?.minus(&self.cell(&pair.1)?)?))
+        let FieldPlace::Named { minus: Some(pair), .. } = &field.place else { return None };
+        Some(FieldValue::Number(self.cell(&pair.0)?.minus(&self.cell(&pair.1)?)?))
     }
 
-    fn blank(&self, field: &Field) -> Option<String> {
+    fn blank(&self, field: &FieldPath) -> Option<String> {
         let is_empty = self.row.cell(self.table.column(&field.text)?).is_empty();
         is_empty.then(|| format!("the cell of `{}` in line {} is empty", field.text, self.row.line))
     }
@@ -334,7 +334,12 @@ pub(super) fn header_cells(header: &str, delimiter: u8) -> Vec<&str> {
 }
 
 /// The rows of a table that has these columns. Errors: a column is missing.
-pub(super) fn table(file: &ResultFile, text: &str, columns: &[&Field], sink: Sink) -> Result<(), ReadError> {
+pub(super) fn table(
+    file: &ResultFile,
+    text: &str,
+    columns: &[&FieldPath],
+    sink: Sink,
+) -> Result<(), ReadError> {
     let missing = |header: &str, delimiter: u8| {
         let cells = header_cells(header, delimiter);
         columns.iter().filter(|field| !cells.contains(&field.text.as_str())).count()
@@ -358,7 +363,7 @@ pub(super) fn table_by(
     text: &str,
     first_line: usize,
     delimiter: u8,
-    needed: &[&Field],
+    needed: &[&FieldPath],
     sink: Sink,
 ) -> Result<(), ReadError> {
     let is_ended = text.ends_with('\n');
@@ -393,19 +398,19 @@ fn blanks_line(line: &str) -> String {
 
 /// A row with fields that are parts of others.
 pub(super) struct DerivedRow<'a> {
-    pub row: &'a dyn Row,
+    pub row: &'a dyn SourceRow,
     pub fields: HashMap<String, String>,
 }
 
-impl Row for DerivedRow<'_> {
-    fn cell(&self, field: &Field) -> Option<Cell<'_>> {
+impl SourceRow for DerivedRow<'_> {
+    fn cell(&self, field: &FieldPath) -> Option<FieldValue<'_>> {
         match self.fields.get(&field.text) {
-            Some(text) => Cell::of_text(text),
+            Some(text) => FieldValue::of_text(text),
             None => self.row.cell(field),
         }
     }
 
-    fn blank(&self, field: &Field) -> Option<String> {
+    fn blank(&self, field: &FieldPath) -> Option<String> {
         self.row.blank(field)
     }
 

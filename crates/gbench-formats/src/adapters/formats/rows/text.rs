@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::description::{Pattern, TextLayout};
-use super::field::{Cell, Field, Place};
-use super::source::{CUT, Row, Sink};
+use super::description::{LinePattern, TextLayout};
+use super::field::{FieldPath, FieldPlace, FieldValue};
+use super::source::{CUT, Sink, SourceRow};
 use crate::adapters::formats::interface::format::ResultFile;
 use crate::adapters::formats::readers::table::lines;
 use crate::adapters::interface::output::ReadError;
@@ -17,20 +17,20 @@ struct TextRow<'a> {
     failed: Option<&'a str>,
 }
 
-impl Row for TextRow<'_> {
-    fn cell(&self, field: &Field) -> Option<Cell<'_>> {
+impl SourceRow for TextRow<'_> {
+    fn cell(&self, field: &FieldPath) -> Option<FieldValue<'_>> {
         if let Some(text) = self.fields.get(&field.text) {
-            return Cell::of_text(text.trim());
+            return FieldValue::of_text(text.trim());
         }
-        let Place::Named { minus: Some(pair), .. } = &field.place else { return None };
-        Some(Cell::Number(self.cell(&pair.0)?.minus(&self.cell(&pair.1)?)?))
+        let FieldPlace::Named { minus: Some(pair), .. } = &field.place else { return None };
+        Some(FieldValue::Number(self.cell(&pair.0)?.minus(&self.cell(&pair.1)?)?))
     }
 
     fn failed(&self) -> Option<&str> {
         self.failed
     }
 
-    fn blank(&self, field: &Field) -> Option<String> {
+    fn blank(&self, field: &FieldPath) -> Option<String> {
         let is_empty = self.fields.get(&field.text)?.trim().is_empty();
         is_empty.then(|| format!("`{}` is empty in line {}", field.text, self.line))
     }
@@ -215,7 +215,7 @@ impl<'a> Matrix<'a> {
 }
 
 /// The named groups of all expressions that match a line; `None` if none does. `whole`: also those that take no part, as empty.
-fn groups<'a>(patterns: &[Pattern], line: &'a str, whole: bool) -> Option<HashMap<String, &'a str>> {
+fn groups<'a>(patterns: &[LinePattern], line: &'a str, whole: bool) -> Option<HashMap<String, &'a str>> {
     let mut fields: HashMap<String, &str> = HashMap::new();
     let mut is_match = false;
     for pattern in patterns {

@@ -10,8 +10,8 @@ use super::name::{NameParts, Statistic};
 use crate::adapters::formats::interface::format::ResultFile;
 use crate::adapters::formats::readers::table::{lines, number};
 use crate::adapters::formats::readers::values::is_setting;
-use crate::adapters::formats::rows::description::{Pattern, RowLayout, TextLayout};
-use crate::adapters::formats::rows::field::Field;
+use crate::adapters::formats::rows::description::{LinePattern, RowLayout, TextLayout};
+use crate::adapters::formats::rows::field::FieldPath;
 use crate::adapters::formats::rows::source::{self, DELIMITERS, header_cells};
 use crate::adapters::readers::loose_json::standard_json;
 
@@ -86,7 +86,7 @@ impl RowFields {
 /// False for a name that means something else in a description.
 fn can_be_named(field: &str) -> bool {
     let is_own = field.starts_with("outer_") && field.contains(" = ../") || !field.contains(" = ");
-    is_own && !field.is_empty() && !field.ends_with('*') && Field::parse(field).is_ok()
+    is_own && !field.is_empty() && !field.ends_with('*') && FieldPath::parse(field).is_ok()
 }
 
 /// Every way in which a file may hold rows. Errors: its form in words.
@@ -128,7 +128,7 @@ fn of_text(text: &str) -> Option<RowLook> {
         let field = |name: &str| Some((name.to_owned(), Value::from(found.name(name)?.as_str())));
         columns.add(["name", "value", "unit"].into_iter().filter_map(field));
     }
-    let layout = TextLayout { row: patterns.into_iter().map(Pattern).collect(), ..TextLayout::default() };
+    let layout = TextLayout { row: patterns.into_iter().map(LinePattern).collect(), ..TextLayout::default() };
     let form = "a text with lines of a name, a number and its unit".to_owned();
     (columns.rows > 0).then(|| columns.into(RowLook::new(form, RowLayout::Text(layout))))
 }
@@ -141,12 +141,12 @@ fn of_table(file: &ResultFile, text: &str, delimiter: u8) -> Option<RowLook> {
     // A line that a program broke off at least does not hide the form of the others.
     let ended = if text.ends_with('\n') { text.to_owned() } else { format!("{text}\n") };
     let mut columns = RowFields::default();
-    let mut add = |row: &dyn source::Row| {
+    let mut add = |row: &dyn source::SourceRow| {
         let fields: Vec<(String, Value)> = row
             .names()
             .into_iter()
             .filter_map(|name| {
-                let cell = row.cell(&Field::parse(&name).ok()?);
+                let cell = row.cell(&FieldPath::parse(&name).ok()?);
                 Some((name, cell.map_or(Value::Null, |cell| cell.text().into())))
             })
             .collect();
