@@ -73,7 +73,18 @@ impl Guess {
         list(out, "zero", &described.zero, "A row in which these are above zero has failed.")?;
         if !described.passed.is_empty() {
             writeln!(out, "# A row with another value here has failed.")?;
+            if described.passed.values().any(Vec::is_empty) {
+                writeln!(out, "# No row of this file passed: name the values of a row that did.")?;
+            }
             writeln!(out, "passed = {}", table(&described.passed))?;
+        }
+        let outcomes = self.fields.iter().filter(|field| matches!(field.role, FieldRole::Passed(_)));
+        for field in outcomes.filter(|field| !described.passed.contains_key(&field.name)) {
+            let name = one_line(&field.name);
+            writeln!(
+                out,
+                "# Only some rows have `{name}`: with `passed`, the others could not be read. Rows that it says failed are measured."
+            )?;
         }
         list(out, "failed_words", &described.failed_words, "Instead of a number: the row has failed.")?;
         list(
