@@ -263,6 +263,12 @@ impl<'l> Sorted<'l> {
         self.role_of_constant(true)
     }
 
+    pub(super) fn texts_except(&self, good: &[String]) -> Vec<String> {
+        let texts = self.column.values.iter().filter(|value| !value.is_null()).map(text_of);
+        let texts: BTreeSet<String> = texts.filter(|text| !good.contains(text)).collect();
+        texts.into_iter().collect()
+    }
+
     pub(super) fn varies(&self) -> bool {
         self.column.values.iter().any(|value| *value != self.column.values[0])
     }

@@ -78,13 +78,9 @@ impl Guess {
             }
             writeln!(out, "passed = {}", table(&described.passed))?;
         }
-        let outcomes = self.fields.iter().filter(|field| matches!(field.role, FieldRole::Passed(_)));
-        for field in outcomes.filter(|field| !described.passed.contains_key(&field.name)) {
-            let name = one_line(&field.name);
-            writeln!(
-                out,
-                "# Only some rows have `{name}`: with `passed`, the others could not be read. Rows that it says failed are measured."
-            )?;
+        if !described.failed.is_empty() {
+            writeln!(out, "# A row with one of these values has failed; some rows lack the field.")?;
+            writeln!(out, "failed = {}", table(&described.failed))?;
         }
         list(out, "failed_words", &described.failed_words, "Instead of a number: the row has failed.")?;
         list(
