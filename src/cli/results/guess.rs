@@ -67,13 +67,13 @@ pub(super) fn write(file: &UnknownFile, out: &mut impl Write) -> io::Result<()> 
     fold_command(&describing, COLUMNS - 4).iter().try_for_each(|line| writeln!(out, "    {line}"))
 }
 
-/// A path as a word of a command, which is no flag.
+/// A path as a word of a command, never a flag.
 pub(super) fn path_word(path: &Path) -> String {
     let path = shown(path);
     shell_word(&if path.starts_with('-') { format!("./{path}") } else { path })
 }
 
-/// A flag with its value, which is no flag.
+/// A flag with its value, which is never read as another flag.
 fn flag_word(flag: &str, value: &str) -> String {
     let between = if value.starts_with('-') { '=' } else { ' ' };
     format!("{flag}{between}{}", shell_word(value))

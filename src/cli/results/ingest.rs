@@ -17,7 +17,7 @@ use crate::model::{Exit, Fault, Location, Result, RunRecord};
 use crate::report::{self, Format, Options};
 use crate::suite::Benchmark;
 
-/// Flags that would have no effect beside `--describe`.
+/// Flags that would have no effect with `--describe`.
 const WITHOUT_EFFECT: [&str; 13] = [
     "format",
     "input_suite",

@@ -74,7 +74,7 @@ fn fields_have_the_part_that_their_values_and_names_show() {
     ] {
         assert_eq!(role(&found, name), expected, "{name}");
     }
-    // Flags cannot say which rows failed.
+    // Flags cannot express which rows failed.
     assert!(found.flags.is_none());
     let plain = |row: &String| {
         row.replace(",\"ok\":true", "").replace(",\"failed\":0", "").replace("\"error\":null,", "")
@@ -169,11 +169,11 @@ fn a_row_that_failed_is_never_measured_by_flags() {
         assert!(found.flags.is_none() && found.obstacle.is_none(), "{text}");
         assert_eq!(toml.contains("# No row of this file passed"), passed == Some(vec![]), "{toml}");
     }
-    // Only rows that failed say so.
+    // Only the rows that failed have the field.
     let found = guess("[{\"name\":\"a\",\"ms\":1.5},{\"name\":\"b\",\"ms\":2.5,\"ok\":false}]");
     let failed = &found.described.as_ref().unwrap().failed;
     assert!(found.flags.is_none() && failed["ok"] == ["false"], "{failed:?}");
-    // A rate and a number of outcomes are none.
+    // A rate and a count are not outcomes.
     let found = guess("name,ms,num_correct,success_rate\na,1.5,1,1.0\nb,2.5,0,1.0\n");
     assert!(found.described.unwrap().passed.is_empty() && found.flags.is_some());
 }
