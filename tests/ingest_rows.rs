@@ -239,12 +239,14 @@ fn b36_names_in_a_guess_are_neither_flags_nor_escape_sequences() {
     let folder = written(&[("-r.csv", table), (escape, table)]);
     let at = folder.path();
     let mut ingest = command(at, "ingest");
-    let told = ended(ingest.args(["--", "-r.csv"])).exits(2);
+    ingest.args(["--", "-r.csv"]);
+    let told = ended(ingest).exits(2);
     told.says("gbench-ci ingest ./-r.csv --parameters=")
         .says("--metric=")
         .says("--describe rows.toml ./-r.csv");
     let mut ingest = command(at, "ingest");
-    let told = ended(ingest.arg(escape)).exits(2).says("the file's name has invisible characters");
+    ingest.arg(escape);
+    let told = ended(ingest).exits(2).says("the file's name has invisible characters");
     assert!(!told.out.contains(['\u{1b}', '\u{7}']) && !told.out.contains("--describe"), "{}", told.out);
 }
 
