@@ -129,7 +129,13 @@ fn values(record: &RunRecord, metric: &str) -> Vec<f64> {
 
 #[test]
 fn b36_an_unknown_file_is_shown_with_the_command_that_reads_it() {
-    let folder = written(&[("r.json", UNKNOWN), ("notes.txt", "nothing\nhere\n")]);
+    let without_outcome = UNKNOWN.replace(",\"ok\":true", "");
+    let files =
+        [("r.json", without_outcome.as_str()), ("ok.json", UNKNOWN), ("notes.txt", "nothing\nhere\n")];
+    let folder = written(&files);
+    // Flags would measure rows that failed.
+    let told = ran(folder.path(), "ingest ok.json").exits(2);
+    assert!(!told.says("Flags cannot express all of this; a description file can:").out.contains("--metric"));
     let told = ran(folder.path(), "ingest r.json").exits(2);
     let told = told
         .says("JSON, objects at `$.results[*]`, 3 rows. Nothing was imported.")
@@ -193,6 +199,84 @@ fn b36_a_description_in_a_file_reads_files_wherever_a_format_is_named() {
         .unwrap();
     ran(at, "ingest --format rows.toml b.json -o b.record.json").exits(4);
     ran(at, "compare a.record.json b.record.json").exits(4).says("file.described_by");
+}
+
+#[test]
+fn b36_the_guess_in_the_documentation_is_what_is_printed() {
+    let row = |op: &str, backend: &str, ms: f64, gbps: f64, score: f64| {
+        format!(
+            "{{\"op\":\"{op}\",\"backend\":\"{backend}\",\"shape\":[2,1024],\"elapsed_ms\":{ms},\"std_ms\":0.1,\
+             \"gbps\":{gbps},\"score\":{score}}}"
+        )
+    };
+    let rows = [
+        row("gelu", "triton", 1.5, 812.5, 0.97),
+        row("gelu", "torch", 1.9, 642.5, 0.95),
+        row("silu", "torch", 2.1, 582.5, 0.99),
+    ];
+    let head = "\"model\":\"tiny\",\"gpu\":\"H100\",\"iterations\":100";
+    let folder = written(&[("results.json", &format!("{{{head},\"results\":[{}]}}", rows.join(",")))]);
+    let told = ran(folder.path(), "ingest results.json").exits(2).out;
+    let docs = include_str!("../docs/formats.md");
+    assert!(docs.contains(&format!("$ gbench-ci ingest results.json\n{told}")), "{told}");
+}
+
+#[test]
+fn b36_a_guess_is_at_the_json_within_a_log() {
+    let log = format!("Starting the server\n{UNKNOWN}done\n");
+    let folder = written(&[("run.log", &log)]);
+    let at = folder.path();
+    ran(at, "ingest run.log").exits(2).says("JSON, objects at `$.results[*]`, 3 rows");
+    ran(at, "ingest --describe rows.toml run.log").exits(0);
+    let (record, _) = ingested(at, "--format rows.toml run.log", 0);
+    assert_eq!(values(&record, "gbps"), [812.5, 642.5, 582.5]);
+}
+
+#[test]
+fn b36_names_in_a_guess_are_neither_flags_nor_escape_sequences() {
+    let escape = "x\u{1b}]0;title\u{7}.csv";
+    let table = "-name,n,-ms\na,1,1.5\nb,2,2.5\n";
+    let folder = written(&[("-r.csv", table), (escape, table)]);
+    let at = folder.path();
+    let mut ingest = command(at, "ingest");
+    ingest.args(["--", "-r.csv"]);
+    let told = ended(ingest).exits(2);
+    told.says("gbench-ci ingest ./-r.csv --parameters=")
+        .says("--metric=")
+        .says("--describe rows.toml ./-r.csv");
+    let mut ingest = command(at, "ingest");
+    ingest.arg(escape);
+    let told = ended(ingest).exits(2).says("the file's name has invisible characters");
+    assert!(!told.out.contains(['\u{1b}', '\u{7}']) && !told.out.contains("--describe"), "{}", told.out);
+}
+
+#[test]
+fn b36_describe_refuses_what_would_have_no_effect() {
+    let folder = written(&[("a.json", UNKNOWN)]);
+    let at = folder.path();
+    ran(at, "ingest --describe rows.txt a.json").exits(2).says("its name does not end in `.toml`");
+    for flag in [
+        "--format rows",
+        "--input-suite a",
+        "--unit gbps=GB/s",
+        "--better quality=higher",
+        "--metric t=gbps",
+        "--where op=gelu",
+        "--repeats samples",
+        "--each",
+        "-o r.json",
+        "--save a",
+    ] {
+        ran(at, &format!("ingest --describe rows.toml {flag} a.json")).exits(2).says("cannot be used with");
+    }
+    assert!(!at.join("rows.txt").exists() && !at.join("rows.toml").exists());
+}
+
+#[test]
+fn b36_a_word_instead_of_a_figure_fails_its_row() {
+    let folder = written(&[("a.csv", "name,ms\na,1.5\nb,OOM\n")]);
+    let (record, _) = ingested(folder.path(), "a.csv --metric t=ms:ms --parameters name", 4);
+    assert!(cause(&record.cases[1]).contains("OOM") && values(&record, "t") == [1.5]);
 }
 
 #[test]

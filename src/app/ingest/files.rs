@@ -190,16 +190,15 @@ pub(crate) fn is_own(path: &Path, options: &IngestOptions) -> Result<bool> {
         return Ok(true);
     }
     let blank = head.iter().all(u8::is_ascii_whitespace);
-    Ok(blank || memchr::memmem::find(&head, b"\"gbench-ci/").is_some() || !is_known(path)?)
+    Ok(blank || memchr::memmem::find(&head, b"\"gbench-ci/").is_some() || !is_known(&LoadedFile::read(path)?))
 }
 
 /// True if a format is certain for a file. Other files are left to the reader of records, whose errors explain what is wrong.
-fn is_known(path: &Path) -> Result<bool> {
-    let file = LoadedFile::read(path)?;
+pub(super) fn is_known(file: &LoadedFile) -> bool {
     let is_known = |file: &ResultFile| !formats::recognised(file).is_empty();
     let alone = || formats::documents_alone(file.result().bytes);
-    Ok(is_known(&file.result())
-        || alone().is_some_and(|(bytes, _)| is_known(&ResultFile { bytes: &bytes, ..file.result() })))
+    is_known(&file.result())
+        || alone().is_some_and(|(bytes, _)| is_known(&ResultFile { bytes: &bytes, ..file.result() }))
 }
 
 fn has_files(folder: &Path) -> bool {

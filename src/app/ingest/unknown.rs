@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::files::LoadedFile;
-use crate::adapters::formats::{self, Guess};
+use super::files::{LoadedFile, is_known};
+use crate::adapters::formats::{self, Guess, ResultFile};
 use crate::app::paths::shown;
 use crate::model::{Fault, Result, shell_word};
 use crate::store::write_atomically;
@@ -19,15 +19,23 @@ pub(crate) struct UnknownFile {
 pub(crate) fn unknown_file(paths: &[PathBuf]) -> Option<UnknownFile> {
     paths.iter().filter(|path| path.is_file()).find_map(|path| {
         let file = LoadedFile::read(path).ok()?;
-        let is_unknown = formats::recognised(&file.result()).is_empty();
-        is_unknown.then(|| UnknownFile { path: path.clone(), guess: Guess::of(&file.result()) })
+        let is_unknown = !is_known(&file);
+        is_unknown.then(|| UnknownFile { path: path.clone(), guess: guess_at(&file) })
     })
+}
+
+/// A guess at the JSON within a log, if it has figures, else at the whole file.
+fn guess_at(file: &LoadedFile) -> Guess {
+    let file = file.result();
+    let alone = formats::documents_alone(file.bytes);
+    let alone = alone.map(|(bytes, _)| Guess::of(&ResultFile { bytes: &bytes, ..file }));
+    alone.filter(|guess| guess.described.is_some()).unwrap_or_else(|| Guess::of(&file))
 }
 
 /// The description that a guess at a file gives. Errors: no field of it looks like a figure.
 pub(crate) fn describe(path: &Path) -> Result<String> {
     let file = LoadedFile::read(path)?;
-    let guess = Guess::of(&file.result());
+    let guess = guess_at(&file);
     guess.toml(&shown(path)).ok_or_else(|| {
         let what = format!("no field in it looks like a figure: it is {}", guess.form);
         Fault::at_path(path, what, NO_FIGURE)

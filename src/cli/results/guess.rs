@@ -1,6 +1,7 @@
 //! The guess at a file of no known format, and the command that would read it.
 
 use std::io::{self, Write};
+use std::path::Path;
 
 use crate::adapters::formats::{FieldRole, Guess, GuessedField, WAY};
 use crate::app::ingest::UnknownFile;
@@ -20,7 +21,7 @@ const MAX_EXAMPLE: usize = 14;
 pub(super) fn write(file: &UnknownFile, out: &mut impl Write) -> io::Result<()> {
     let guess = &file.guess;
     let rows = if guess.rows > 0 { format!(", {}", count(guess.rows, "row")) } else { String::new() };
-    let name = shown(&file.path);
+    let name = visible(&shown(&file.path)).into_owned();
     let form = visible(&guess.form);
     write!(out, "{}", paragraph("", &format!("{name} seems to be {form}{rows}. Nothing was imported.")))?;
     if !guess.fields.is_empty() {
@@ -39,26 +40,48 @@ pub(super) fn write(file: &UnknownFile, out: &mut impl Write) -> io::Result<()> 
         let what = "No field looks like a figure: a number that varies, or that has a unit in its name.";
         return writeln!(out, "{}", paragraph("", what).trim_end());
     }
-    let name = shell_word(&name);
+    let name = path_word(&file.path);
     let command = guess.flags.as_ref().map(|flags| {
-        let flags = flags.iter().map(|(flag, value)| format!(" {flag} {}", shell_word(value)));
+        let flags = flags.iter().map(|(flag, value)| format!(" {}", flag_word(flag, value)));
         format!("gbench-ci ingest {name}{}", flags.collect::<String>())
     });
-    // A command with invisible characters is not what it looks like.
-    let is_visible = |command: &String| !command.chars().any(|c| c.is_control() || is_unseen(c));
-    let command = command.filter(is_visible);
-    let lead = if command.is_some() { "If it is right:" } else { "Flags cannot say all of it; a file can:" };
+    let command = command.filter(|command| is_visible(command));
+    let describing = format!("gbench-ci ingest --describe rows.toml {name}");
+    let lead = match &command {
+        _ if !is_visible(&describing) => "No command is shown: the file's name has invisible characters.",
+        Some(_) => "If it is right:",
+        None => "Flags cannot express all of this; a description file can:",
+    };
     write!(out, "{}", paragraph("", &format!("This is a guess. {}{lead}", remarks(guess))))?;
+    if !is_visible(&describing) {
+        return Ok(());
+    }
     if let Some(command) = command {
         writeln!(out)?;
         for line in fold_command(&command, COLUMNS - 4) {
             writeln!(out, "    {line}")?;
         }
-        writeln!(out, "\nor write it to a file, which can say more, and change it there:")?;
+        writeln!(out, "\nor write a description file, which can express more, and edit it:")?;
     }
     writeln!(out)?;
-    let command = format!("gbench-ci ingest --describe rows.toml {name}");
-    fold_command(&command, COLUMNS - 4).iter().try_for_each(|line| writeln!(out, "    {line}"))
+    fold_command(&describing, COLUMNS - 4).iter().try_for_each(|line| writeln!(out, "    {line}"))
+}
+
+/// A path as a word of a command, never a flag.
+pub(super) fn path_word(path: &Path) -> String {
+    let path = shown(path);
+    shell_word(&if path.starts_with('-') { format!("./{path}") } else { path })
+}
+
+/// A flag with its value, which is never read as another flag.
+fn flag_word(flag: &str, value: &str) -> String {
+    let between = if value.starts_with('-') { '=' } else { ' ' };
+    format!("{flag}{between}{}", shell_word(value))
+}
+
+/// A command with invisible characters is not what it looks like.
+pub(super) fn is_visible(command: &str) -> bool {
+    !command.chars().any(|c| c.is_control() || is_unseen(c))
 }
 
 /// Sentences about a guess, with a blank behind each.

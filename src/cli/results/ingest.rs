@@ -13,9 +13,26 @@ use crate::cli::args::{ArtifactsArgs, IngestArgs};
 use crate::cli::terminal::style;
 use crate::cli::terminal::write::{check_place, wrote};
 use crate::model::text::count;
-use crate::model::{Exit, Fault, Location, Result, RunRecord, shell_word};
+use crate::model::{Exit, Fault, Location, Result, RunRecord};
 use crate::report::{self, Format, Options};
 use crate::suite::Benchmark;
+
+/// Flags that would have no effect with `--describe`.
+const WITHOUT_EFFECT: [&str; 13] = [
+    "format",
+    "input_suite",
+    "unit",
+    "better",
+    "metric",
+    "parameters",
+    "rows",
+    "where",
+    "repeats",
+    "each",
+    "output",
+    "save",
+    "history",
+];
 
 /// Import results of other programs: files, tables and logs of benchmark tools
 ///
@@ -33,7 +50,7 @@ pub(crate) struct IngestCommandArgs {
     #[arg(long, visible_alias = "input-format", value_name = "NAME", default_value = AUTO)]
     format: String,
     /// Guess how the rows of a file are read, write that description to this file (`-`: standard output), and import nothing
-    #[arg(long, value_name = "OUT.toml", conflicts_with_all = ["output", "save", "history", "each"])]
+    #[arg(long, value_name = "OUT.toml", conflicts_with_all = WITHOUT_EFFECT)]
     describe: Option<PathBuf>,
     #[command(flatten)]
     how: IngestArgs,
@@ -105,14 +122,27 @@ fn described(files: &[PathBuf], to: &Path, out: &mut impl Write) -> Result<Exit>
         let next = "name one file: `gbench-ci ingest --describe rows.toml FILE`";
         return Err(Fault::at_flag("--describe", "several files are given, and one is described", next));
     };
+    if to != Path::new("-") && to.extension().is_none_or(|extension| extension != "toml") {
+        let what = format!(
+            "`--format` does not take {} for a description: its name does not end in `.toml`",
+            shown(to)
+        );
+        return Err(Fault::at_flag(
+            "--describe",
+            what,
+            "name the file `NAME.toml`, or `-` for standard output",
+        ));
+    }
     let text = describe(file)?;
     if to == Path::new("-") {
         wrote(write!(out, "{text}"))?;
         return Ok(Exit::Pass);
     }
     write_description(&text, to)?;
-    let [by, file] = [to, file].map(|path| shell_word(&shown(path)));
-    wrote(writeln!(out, "wrote {by}: check it, then `gbench-ci ingest --format {by} {file}`"))?;
+    let [by, file] = [to, file].map(guess::path_word);
+    let next = format!("gbench-ci ingest --format {by} {file}");
+    let next = if guess::is_visible(&next) { format!(", then `{next}`") } else { String::new() };
+    wrote(writeln!(out, "wrote {}: check it{next}", report::visible(&shown(to))))?;
     Ok(Exit::Pass)
 }
 

@@ -29,9 +29,23 @@ pub(super) fn flags(described: &Described) -> Vec<(&'static str, String)> {
     rows.into_iter().chain(keys).chain(described.metrics.iter().map(metric)).collect()
 }
 
-/// The part of a description that flags can express; `None`: nothing would be read by it. A figure of unknown direction is only in it if
-/// there is no other, and the user has to say its direction.
+/// True if a row's own fields may say that it failed or was skipped. Flags cannot express that: such a row would be measured.
+fn may_fail(described: &Described, fields: &[Sorted]) -> bool {
+    let Described { errors, positive, zero, equal, passed, failed, skipped, failed_words, .. } = described;
+    let has_list = [errors, positive, zero, failed_words].into_iter().any(|list| !list.is_empty());
+    let has_table = [passed, failed, skipped].into_iter().any(|table| !table.is_empty());
+    has_list
+        || has_table
+        || !equal.is_empty()
+        || fields.iter().any(|field| matches!(field.role, FieldRole::Passed(_)))
+}
+
+/// The part of a description that flags can express; `None`: nothing would be read by it, or rows that failed would be
+/// measured. A figure of unknown direction is only in it if there is no other, and the user has to say its direction.
 pub(super) fn by_flags(described: &Described, fields: &[Sorted]) -> Option<Described> {
+    if may_fail(described, fields) {
+        return None;
+    }
     let is_sound = |name: &str| {
         let field = fields.iter().find(|field| field.column.field == name);
         field.is_some_and(|field| field.words.is_empty() && field.role == FieldRole::Figure { main: true })

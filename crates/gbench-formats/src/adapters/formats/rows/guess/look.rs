@@ -313,15 +313,32 @@ fn path_steps(path: &str) -> Vec<bool> {
     let mut rest = path.trim_start_matches('$');
     while let Some(first) = rest.chars().next() {
         let end = match first {
-            '[' if rest.starts_with("['") => rest.find("']").map_or(rest.len(), |at| at + 2),
+            '[' if rest.starts_with("['") => end_of_quoted(rest),
             '[' => rest.find(']').map_or(rest.len(), |at| at + 1),
-            _ => rest[1..].find(['.', '[']).map_or(rest.len(), |at| at + 1),
+            first => {
+                let begin = first.len_utf8();
+                rest[begin..].find(['.', '[']).map_or(rest.len(), |at| at + begin)
+            }
         };
         let (one, others) = rest.split_at(end);
         steps.push([".*", "[*]"].contains(&one));
         rest = others;
     }
     steps
+}
+
+/// Behind the step `['key']` that a path begins with; its key may have an escaped quote.
+fn end_of_quoted(path: &str) -> usize {
+    let mut is_escaped = false;
+    for (at, c) in path.char_indices().skip(2) {
+        match c {
+            _ if is_escaped => is_escaped = false,
+            '\\' => is_escaped = true,
+            '\'' => return path[at..].find(']').map_or(path.len(), |bracket| at + bracket + 1),
+            _ => {}
+        }
+    }
+    path.len()
 }
 
 fn own_key(level: usize) -> String {

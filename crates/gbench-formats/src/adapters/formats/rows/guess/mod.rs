@@ -159,6 +159,11 @@ fn described(look: &RowLook, fields: &[Sorted]) -> Described {
         FieldRole::Passed(values) => Some((field.column.field.clone(), values.clone())),
         _ => None,
     });
+    // Where only some rows have an outcome, the others have passed.
+    let failed = fields.iter().filter(|field| !is_whole(field)).filter_map(|field| match &field.role {
+        FieldRole::Passed(good) => Some((field.column.field.clone(), field.texts_except(good))),
+        _ => None,
+    });
     let words = |failure| {
         let words = fields.iter().flat_map(|field| &field.words).filter(|word| is_word(word, failure));
         let mut words: Vec<String> = words.cloned().collect();
@@ -186,6 +191,7 @@ fn described(look: &RowLook, fields: &[Sorted]) -> Described {
         errors: names(FieldRole::Error),
         zero: names(FieldRole::Zero),
         passed: passed.collect(),
+        failed: failed.filter(|(_, values)| !values.is_empty()).collect(),
         failed_words: words(true),
         absent_words,
         metrics: metrics(look, fields),

@@ -24,7 +24,7 @@ pub enum FieldRole {
     /// The beginning of the run.
     Moment,
     Commit,
-    /// It has one of these values in a row that was measured.
+    /// It has one of these values in a row that was measured. Empty: no row in the file passed.
     Passed(Vec<String>),
     /// It is zero in a row that was measured.
     Zero,
@@ -60,10 +60,17 @@ const MACHINE: &str = "arch|architecture|build|commit|compiler|cpu|cuda|cudnn|cx
     machine|node|os|platform|processor|python|rocm|sha|sm|system|torch|triton|version|hardware";
 const OUTCOME: &str = "allclose|completed|correct|correctness|ok|outcome|pass|passed|result|status|succeeded|success|valid|verified|\
     verification";
+/// Last words of the names of outcomes that may be written as 0 and 1.
+const FLAGS: &str =
+    "allclose|correct|correctness|ok|pass|passed|succeeded|success|successful|valid|verified|verification";
+const BAD: &str = "false|no|bad|incorrect|invalid|wrong|mismatch|fail|failed|failure|error|errored|exception|oom|timeout|\
+    timed_out|crash|crashed|killed|aborted|canceled|cancelled|skip|skipped";
 const GOOD: &str =
     "true|ok|success|successful|passed|pass|completed|complete|succeeded|valid|correct|done|yes|finished";
 const ERRORS: &str = "error|error_message|error_msg|errmsg|exception|traceback|failure_reason";
-const COUNTS_OF_FAILURES: &str = "errors|failed|failures|num_failed|num_errors|failed_requests|error_count";
+/// Numbers that are zero unless something failed.
+const COUNTS_OF_FAILURES: &str = "errors|failed|failures|num_failed|num_errors|failed_requests|error_count|exit_code|exitcode|\
+    exit_status|returncode|return_code|retcode|rc";
 const FAILURES: &str = "oom|nan|inf|+inf|-inf|infinity|-infinity|error|fail|failed|timeout|crash|crashed";
 const ABSENT: &str = "n/a|na|none|null|-|--";
 
@@ -84,6 +91,10 @@ fn inner(field: &str) -> &str {
 fn last_key(field: &str) -> String {
     let inner = inner(field);
     inner.rsplit('.').next().unwrap_or(inner).to_ascii_lowercase()
+}
+
+fn last_word(key: &str) -> &str {
+    key.rsplit(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or(key)
 }
 
 /// True for a field of what is around the row.
@@ -164,10 +175,16 @@ impl<'l> Sorted<'l> {
             return FieldRole::Moment;
         }
         let Some((numbers, is_list)) = numbers else {
-            return self.role_of_texts(rows, &key);
+            return self.role_of_texts(&key);
         };
         if has(COUNTS_OF_FAILURES, &key) && !is_list {
             return FieldRole::Zero;
+        }
+        let is_flag = has(FLAGS, last_word(&key)) && !any_word(field, "num|count|total|n");
+        if is_flag && !is_list && numbers.iter().all(|number| [0.0, 1.0].contains(number)) {
+            let is_good = |text: &String| number(text) == Some(1.0);
+            let good: BTreeSet<String> = texts().filter(is_good).chain(["1".to_owned()]).collect();
+            return FieldRole::Passed(good.into_iter().collect());
         }
         let is_epoch = |number: &f64| {
             (1e9..4e9).contains(number) || (1e12..4e12).contains(number) && utc_millis(*number).is_some()
@@ -202,8 +219,7 @@ impl<'l> Sorted<'l> {
     fn role_of_constant(&self, is_exact: bool) -> FieldRole {
         let field = self.column.field.as_str();
         let last = last_key(field);
-        let is_size =
-            last.rsplit(|c: char| !c.is_ascii_alphanumeric()).next().is_some_and(|word| has(SIZES, word));
+        let is_size = has(SIZES, last_word(&last));
         let is_list = self.column.values.iter().any(Value::is_array);
         let is_named = (!self.is_numeric || is_list) && any_word(field, WORKLOAD);
         let is_workload = is_named || self.is_numeric && is_size;
@@ -213,7 +229,7 @@ impl<'l> Sorted<'l> {
         if is_exact || any_word(field, MACHINE) { FieldRole::Fact } else { FieldRole::Unknown }
     }
 
-    fn role_of_texts(&self, rows: usize, key: &str) -> FieldRole {
+    fn role_of_texts(&self, key: &str) -> FieldRole {
         let is_list = self.column.values.iter().any(Value::is_array);
         let values: BTreeSet<String> =
             self.column.values.iter().filter(|value| !value.is_null()).map(text_of).collect();
@@ -222,7 +238,11 @@ impl<'l> Sorted<'l> {
         }
         let good: Vec<String> =
             values.iter().filter(|text| has(GOOD, &text.to_ascii_lowercase())).cloned().collect();
-        if any_word(key, OUTCOME) && !good.is_empty() && self.present == rows {
+        let is_bad = |text: &String| {
+            let text = text.to_ascii_lowercase();
+            text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').any(|word| has(BAD, word))
+        };
+        if any_word(key, OUTCOME) && (!good.is_empty() || values.iter().any(is_bad)) {
             return FieldRole::Passed(good);
         }
         let is_short = |word: &String| word.chars().count() < 16;
@@ -241,6 +261,12 @@ impl<'l> Sorted<'l> {
             return FieldRole::Unknown;
         }
         self.role_of_constant(true)
+    }
+
+    pub(super) fn texts_except(&self, good: &[String]) -> Vec<String> {
+        let texts = self.column.values.iter().filter(|value| !value.is_null()).map(text_of);
+        let texts: BTreeSet<String> = texts.filter(|text| !good.contains(text)).collect();
+        texts.into_iter().collect()
     }
 
     pub(super) fn varies(&self) -> bool {

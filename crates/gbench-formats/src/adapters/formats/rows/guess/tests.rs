@@ -74,6 +74,12 @@ fn fields_have_the_part_that_their_values_and_names_show() {
     ] {
         assert_eq!(role(&found, name), expected, "{name}");
     }
+    // Flags cannot express which rows failed.
+    assert!(found.flags.is_none());
+    let plain = |row: &String| {
+        row.replace(",\"ok\":true", "").replace(",\"failed\":0", "").replace("\"error\":null,", "")
+    };
+    let found = guess(&format!("{{\"results\":[{}]}}", rows.iter().map(plain).collect::<Vec<_>>().join(",")));
     let flags = found.flags.unwrap();
     let expected = [
         ("--rows", "$.results[*]"),
@@ -140,6 +146,42 @@ fn what_a_row_has_instead_of_a_number_is_not_lost() {
     let optional: Vec<bool> = described.metrics.iter().map(|metric| metric.optional).collect();
     assert_eq!(optional, [false, true]);
     assert!(found.flags.is_none());
+}
+
+#[test]
+fn a_row_that_failed_is_never_measured_by_flags() {
+    for (column, values, passed, zero) in [
+        ("correct", ["1", "0"], Some(vec!["1"]), false),
+        ("is_ok", ["1.0", "0"], Some(vec!["1", "1.0"]), false),
+        ("success", ["0", "0"], Some(vec!["1"]), false),
+        ("status", ["ok", "failed"], Some(vec!["ok"]), false),
+        ("status", ["FAILED", "launch error"], Some(vec![]), false),
+        ("exit_code", ["0", "139"], None, true),
+        ("returncode", ["0", "0"], None, true),
+    ] {
+        let [first, second] = values;
+        let text = format!("name,ms,{column}\na,1.5,{first}\nb,2.5,{second}\n");
+        let found = guess(&text);
+        let (described, toml) = (found.described.as_ref().unwrap(), found.toml("r.csv").unwrap());
+        let expected = passed.as_ref().map(|values| values.iter().map(|value| (*value).to_owned()).collect());
+        assert_eq!(described.passed.get(column), expected.as_ref(), "{text}");
+        assert_eq!((described.zero.len(), described.facts.len()), (usize::from(zero), 0), "{text}");
+        assert!(found.flags.is_none() && found.obstacle.is_none(), "{text}");
+        assert_eq!(toml.contains("# No row of this file passed"), passed == Some(vec![]), "{toml}");
+    }
+    // Only the rows that failed have the field.
+    let found = guess("[{\"name\":\"a\",\"ms\":1.5},{\"name\":\"b\",\"ms\":2.5,\"ok\":false}]");
+    let failed = &found.described.as_ref().unwrap().failed;
+    assert!(found.flags.is_none() && failed["ok"] == ["false"], "{failed:?}");
+    // A rate and a count are not outcomes.
+    let found = guess("name,ms,num_correct,success_rate\na,1.5,1,1.0\nb,2.5,0,1.0\n");
+    assert!(found.described.unwrap().passed.is_empty() && found.flags.is_some());
+}
+
+#[test]
+fn a_key_with_a_quote_is_a_step_of_a_path() {
+    let found = guess("{\"a']é\": [{\"ms\": 1.5}], \"b\\\\\": 1}");
+    assert_eq!((found.form.as_str(), found.rows), ("JSON, objects at `$['a\\']é'][*]`", 1));
 }
 
 #[test]

@@ -73,7 +73,14 @@ impl Guess {
         list(out, "zero", &described.zero, "A row in which these are above zero has failed.")?;
         if !described.passed.is_empty() {
             writeln!(out, "# A row with another value here has failed.")?;
+            if described.passed.values().any(Vec::is_empty) {
+                writeln!(out, "# No row of this file passed: name the values of a row that did.")?;
+            }
             writeln!(out, "passed = {}", table(&described.passed))?;
+        }
+        if !described.failed.is_empty() {
+            writeln!(out, "# A row with one of these values has failed; some rows lack the field.")?;
+            writeln!(out, "failed = {}", table(&described.failed))?;
         }
         list(out, "failed_words", &described.failed_words, "Instead of a number: the row has failed.")?;
         list(
