@@ -74,7 +74,7 @@ struct DrawnPoint<'v> {
     y: f64,
 }
 
-/// What is along an axis.
+/// The quantity along an axis.
 struct AxisOf<'v> {
     name: &'v str,
     /// Empty for the load.

@@ -62,7 +62,7 @@ struct Package<'a> {
     ended: bool,
     log: Vec<&'a str>,
     panic: Option<&'a str>,
-    /// A line that says that the program did not pass.
+    /// A line that shows that the program did not pass, and its number.
     stopped: Option<(usize, &'a str)>,
     last_failed: Option<&'a str>,
     places: Vec<usize>,

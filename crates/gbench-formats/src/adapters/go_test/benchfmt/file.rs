@@ -106,8 +106,8 @@ pub(super) fn is_no_measurement(line: &str) -> bool {
     line.starts_with("Benchmark") && is_prose() || is_figures(line)
 }
 
-/// A line that says that its program did not pass, which may follow the name of a benchmark. A benchmark that fails in a line of its
-/// own fails alone.
+/// The part of a line that shows that its program did not pass. It may follow the name of a benchmark. A benchmark with a separate
+/// line for its failure fails alone.
 pub(super) fn stop(line: &str) -> Option<&str> {
     let behind = line.split_once(char::is_whitespace).filter(|(name, _)| is_name(name));
     let said = behind.map_or(line, |(_, behind)| behind.trim_start());
