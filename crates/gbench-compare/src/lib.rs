@@ -58,7 +58,7 @@ pub use verdict::acceptance::{
 pub use verdict::change::Change;
 pub use verdict::compare::{compare, compare_by, compare_sides, compare_with};
 pub use verdict::conclusion::{check_consistency, is_speed};
-pub use verdict::curve::Curve;
+pub use verdict::curve::{CasesUnderLoad, Curve};
 pub use verdict::document::{
     Difference, DoubtfulCase, MemberShift, Method, PairShift, ProfiledCase, Records, RoundsMethod, Row,
     RowCycles, RowSide, RowTelemetry, SCHEMA_VERDICT, Sequence, Sessions, SideSummary, SideTelemetry,

@@ -82,7 +82,7 @@ pub use hash::sha256_hex;
 pub use id::{BaselineName, BenchmarkId, RunId};
 pub use record::answer::AnswerValues;
 pub use record::facts::{Fact, HOST, MATCH_FIELDS, Strictness, names_card};
-pub use record::ingested::{Ingested, IngestedFile, Unread, UnreadKind, UnreadParts};
+pub use record::ingested::{Ingested, IngestedFile, Unread, UnreadKind, UnreadParts, given_unit};
 pub use record::manifest::*;
 pub use record::nothing::{NothingMeasured, RefusalReason};
 pub use record::outcome::{FailureKind, Outcome, OutcomeCode};

@@ -260,6 +260,7 @@ fn document(conclusion: Conclusion, exit_code: u8, sentence: &str, rows: Vec<Row
         differences: Vec::new(),
         rows,
         curves: Vec::new(),
+        loads: Vec::new(),
         warnings: Vec::new(),
         warning_codes: Vec::new(),
         nothing_measured: Vec::new(),

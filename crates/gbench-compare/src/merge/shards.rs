@@ -82,6 +82,7 @@ fn of_several(parts: Vec<VerdictPart>) -> Result<VerdictDocument> {
     codes.sort_by(|a, b| a.case.cmp(&b.case));
     let shows_noise = parts.iter().any(|part| part.verdict.noise_of_identical_code.is_some());
     let noise = device_code_rows::noise(&rows).filter(|_| shows_noise);
+    let loads = curves::all_loads(parts.iter().flat_map(|part| &part.verdict.loads));
     let mut document = VerdictDocument {
         schema: SCHEMA_VERDICT.into(),
         tool_version: first.verdict.tool_version.clone(),
@@ -104,8 +105,9 @@ fn of_several(parts: Vec<VerdictPart>) -> Result<VerdictDocument> {
             ..first.verdict.method.clone()
         },
         differences,
+        curves: curves::of(&loads, &rows),
+        loads,
         rows,
-        curves: curves::merged(parts.iter().flat_map(|part| &part.verdict.curves)),
         warnings,
         warning_codes,
         nothing_measured: parts.iter().flat_map(|part| part.verdict.nothing_measured.clone()).collect(),

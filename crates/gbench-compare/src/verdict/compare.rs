@@ -225,7 +225,8 @@ pub fn compare_by(
     warnings.extend(of_side(Side::Base, base));
     warnings.extend(of_side(Side::Head, head));
     rows.sort_by(severity_order);
-    let curves = curves::of(&pairs, &rows);
+    let loads = curves::loads(&pairs);
+    let curves = curves::of(&loads, &rows);
     let mut profiles = profiles::of(&pairs);
     profiles.sort_by_key(|profiled| rows.iter().position(|row| row.case == profiled.case));
 
@@ -268,6 +269,7 @@ pub fn compare_by(
         differences,
         rows,
         curves,
+        loads,
         warnings,
         warning_codes,
         nothing_measured: [doubtful(Side::Base, base), doubtful(Side::Head, head)].concat(),

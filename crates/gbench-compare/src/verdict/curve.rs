@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
 use super::outcome::Verdict;
-use gbench_model::CaseId;
+use gbench_model::{CaseId, LoadParameters};
 
 /// A benchmark at several loads: cases that differ in one load parameter alone, and in what follows from it.
 #[skip_serializing_none]
@@ -26,4 +26,13 @@ pub struct Curve {
     pub throughput: Option<String>,
     /// The latency by which reports draw it, if its points have one.
     pub latency: Option<String>,
+}
+
+/// Cases that may be points of curves, and have the same load parameters.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct CasesUnderLoad {
+    pub load: LoadParameters,
+    pub cases: Vec<CaseId>,
 }

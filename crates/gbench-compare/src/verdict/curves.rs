@@ -1,11 +1,11 @@
 //! Curves: the points of a serving benchmark at several loads. The rows are judged one by one and share the error rate, so a
 //! curve only gathers their verdicts.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use gbench_model::{Better, CaseId, LoadParameters, ParamValue, direction_of_unit, is_time};
 
-use super::curve::Curve;
+use super::curve::{CasesUnderLoad, Curve};
 use super::document::Row;
 use super::outcome::Verdict;
 use crate::identity::cases::PairedCase;
@@ -13,15 +13,36 @@ use crate::identity::cases::PairedCase;
 /// Two points are a line, which hides nothing.
 const MIN_POINTS: usize = 3;
 
-/// The curves of a comparison, by name. A case is a point of one of them at most.
-pub(crate) fn of(pairs: &[PairedCase], rows: &[Row]) -> Vec<Curve> {
-    let declared: HashMap<&CaseId, &LoadParameters> = pairs
-        .iter()
-        .filter_map(|pair| {
-            let mut sides = pair.head.into_iter().chain(pair.base);
-            Some((pair.id, sides.find_map(|case| case.load.as_ref())?))
-        })
-        .collect();
+/// The cases of a comparison that may be points of curves.
+pub(crate) fn loads(pairs: &[PairedCase]) -> Vec<CasesUnderLoad> {
+    grouped(pairs.iter().filter_map(|pair| {
+        let mut sides = pair.head.into_iter().chain(pair.base);
+        Some((pair.id, sides.find_map(|case| case.load.as_ref())?))
+    }))
+}
+
+/// Those of several parts of one suite.
+pub(crate) fn all_loads<'l>(parts: impl Iterator<Item = &'l CasesUnderLoad>) -> Vec<CasesUnderLoad> {
+    grouped(parts.flat_map(|part| part.cases.iter().map(|case| (case, &part.load))))
+}
+
+fn grouped<'l>(cases: impl Iterator<Item = (&'l CaseId, &'l LoadParameters)>) -> Vec<CasesUnderLoad> {
+    let mut groups: BTreeMap<_, (&LoadParameters, BTreeSet<&CaseId>)> = BTreeMap::new();
+    for (case, load) in cases {
+        let key = (&load.parameters, &load.following, &load.axes);
+        groups.entry(key).or_insert_with(|| (load, BTreeSet::new())).1.insert(case);
+    }
+    let group = |(load, cases): (&LoadParameters, BTreeSet<&CaseId>)| CasesUnderLoad {
+        load: load.clone(),
+        cases: cases.into_iter().cloned().collect(),
+    };
+    groups.into_values().map(group).collect()
+}
+
+/// The curves of these rows, by name. A case is a point of one of them at most.
+pub(crate) fn of(loads: &[CasesUnderLoad], rows: &[Row]) -> Vec<Curve> {
+    let declared: HashMap<&CaseId, &LoadParameters> =
+        loads.iter().flat_map(|it| it.cases.iter().map(|case| (case, &it.load))).collect();
     // Most comparisons have none.
     if declared.is_empty() {
         return Vec::new();
@@ -112,20 +133,6 @@ fn sort(points: &mut [CaseId], parameter: &str) {
     points.sort_by(|one, other| load(one).total_cmp(&load(other)).then_with(|| one.cmp(other)));
 }
 
-/// The curves of the parts of one suite. The points of a curve may be in several parts.
-pub(crate) fn merged<'c>(curves: impl Iterator<Item = &'c Curve>) -> Vec<Curve> {
-    let mut merged: BTreeMap<(&CaseId, &String), Curve> = BTreeMap::new();
-    for curve in curves {
-        let known = merged
-            .entry((&curve.case, &curve.load))
-            .or_insert_with(|| Curve { points: Vec::new(), ..curve.clone() });
-        known.verdict = known.verdict.min(curve.verdict);
-        known.points.extend(curve.points.iter().cloned());
-        sort(&mut known.points, &curve.load);
-    }
-    merged.into_values().collect()
-}
-
 /// The curves with the verdicts of these rows. Points without a row are left out.
 pub(crate) fn judged_by(rows: &[Row], curves: &[Curve]) -> Vec<Curve> {
     let mut by_case: HashMap<&CaseId, Verdict> = HashMap::new();
@@ -154,17 +161,25 @@ mod tests {
             case.params.insert("users".into(), ParamValue::Int(load));
             case
         };
-        let part = |loads: [i64; 3], verdict| Curve {
-            case: case_id("serving/chat"),
-            load: "users".into(),
-            verdict,
-            points: loads.map(point).to_vec(),
-            throughput: None,
-            latency: Some("e2el".into()),
+        let load = LoadParameters { parameters: vec!["users".into()], ..LoadParameters::default() };
+        let part = |loads: &[i64]| CasesUnderLoad {
+            load: load.clone(),
+            cases: loads.iter().copied().map(point).collect(),
         };
-        let parts = [part([2, 8, 32], Verdict::Unchanged), part([1, 4, 16], Verdict::Regressed)];
-        let [whole] = merged(parts.iter()).try_into().unwrap();
-        assert_eq!(whole.points, [1, 2, 4, 8, 16, 32].map(point));
-        assert_eq!((whole.verdict, whole.latency.as_deref()), (Verdict::Regressed, Some("e2el")));
+        // No part has three points.
+        let parts = [part(&[4, 32]), part(&[2, 8]), part(&[16])];
+        let rows = [4, 32, 2, 8, 16].map(|load| -> Row {
+            serde_json::from_value(serde_json::json!({
+                "case": point(load), "metric": "e2el", "unit": "ms", "reason": "", "next": "", "threshold": 0.05,
+                "verdict": if load == 8 { Verdict::Regressed } else { Verdict::Unchanged },
+            }))
+            .unwrap()
+        });
+        assert!(parts.iter().all(|part| of(std::slice::from_ref(part), &rows).is_empty()));
+        let loads = all_loads(parts.iter());
+        assert_eq!(loads, [part(&[2, 4, 8, 16, 32])]);
+        let [whole] = of(&loads, &rows).try_into().unwrap();
+        assert_eq!(whole.points, [2, 4, 8, 16, 32].map(point));
+        assert_eq!(whole.verdict, Verdict::Regressed);
     }
 }

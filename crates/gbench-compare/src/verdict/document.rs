@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
 use super::change::Change;
-use super::curve::Curve;
+use super::curve::{CasesUnderLoad, Curve};
 use super::outcome::{Conclusion, Verdict};
 use crate::evidence::history::History;
 use crate::remarks::device_code::{CaseCode, CodeNoise, CodeState};
@@ -52,6 +52,9 @@ pub struct VerdictDocument {
     /// The curves of serving benchmarks, whose points are cases of `rows`. They decide nothing: each point has its own rows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub curves: Vec<Curve>,
+    /// The cases that may be points of curves. The curves of several parts are made of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub loads: Vec<CasesUnderLoad>,
     pub warnings: Vec<String>,
     /// `warnings` as values, in the same order. Empty in documents of earlier versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

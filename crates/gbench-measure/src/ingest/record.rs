@@ -16,7 +16,7 @@ use gbench_model::{
     Better, CaseId, CaseRecord, FailureKind, Fault, Ingested, IngestedFile, Kind, Manifest, Metric,
     MetricDeclaration, Outcome, OutcomeCode, ParamValue, Params, ProcessRecord, ProcessSamples, RecordState,
     Result, RunId, RunRecord, RunSource, SCHEMA_RECORD, Stated, Thermal, Timing, ToolInfo, Unread,
-    direction_of_unit, is_counted, names_card,
+    direction_of_unit, given_unit, is_counted, names_card,
 };
 
 const UNNAMED: &str = "case";
@@ -425,7 +425,9 @@ fn add(
     options: &RecordOptions,
 ) -> Option<Outcome> {
     let name = &reading.name;
-    let unit = options.units.get(name).unwrap_or(&reading.unit);
+    let given = options.units.get(name);
+    let given = given.or_else(|| given_unit(&options.units, name).filter(|_| reading.unit.is_empty()));
+    let unit = given.unwrap_or(&reading.unit);
     let better = options.better.get(name).copied().or(reading.better);
     if !reading.judged && !options.better.contains_key(name) {
         let declared = record.declared.entry(name.clone()).or_default();

@@ -77,7 +77,7 @@ pub struct UnreadParts {
     pub kind: UnreadKind,
     /// How many there are.
     pub count: u64,
-    /// The first ones, at most three: the text of a line or row, the name of a field.
+    /// The first ones, at most three: the text of a line or row, the name of a field. All figures without a unit.
     pub examples: Vec<String>,
     /// The line of the first one, from 1.
     pub line: Option<u64>,
@@ -107,9 +107,9 @@ impl UnreadKind {
         match self {
             Self::Line => "look into these lines: another program's output may have interrupted them",
             Self::Field | Self::Row => "if they are measurements, describe them with `--metric`",
-            Self::Around => "look whether the tool reports an error there",
+            Self::Around => "check whether the tool reports an error there",
             Self::Unit => "give it with `--unit NAME=UNIT`, such as `--unit ttft=s`",
-            Self::End => "give the whole output, or see that the file has every benchmark",
+            Self::End => "give the whole output, or make sure that the file has every benchmark",
         }
     }
 }
@@ -143,7 +143,7 @@ impl Unread {
     /// Takes the figures out whose units the user gives.
     pub fn give_units<T>(&mut self, units: &BTreeMap<String, T>) {
         for parts in self.0.iter_mut().filter(|parts| parts.kind == UnreadKind::Unit) {
-            parts.examples.retain(|name| !units.contains_key(name));
+            parts.examples.retain(|name| given_unit(units, name).is_none());
             parts.count = parts.examples.len() as u64;
         }
         self.0.retain(|parts| parts.count > 0);
@@ -160,9 +160,18 @@ impl Unread {
         };
         known.count = known.count.saturating_add(parts.count);
         let new = parts.examples.into_iter().filter(|it| !known.examples.contains(it)).collect::<Vec<_>>();
-        let free = MAX_EXAMPLES.saturating_sub(known.examples.len());
+        // Each figure without a unit needs one from the user.
+        let most = if known.kind == UnreadKind::Unit { usize::MAX } else { MAX_EXAMPLES };
+        let free = most.saturating_sub(known.examples.len());
         known.examples.extend(new.into_iter().take(free));
     }
+}
+
+/// The unit that the user gives for a metric, which is that of its percentiles, too: `ttft` and `ttft_p99`.
+pub fn given_unit<'u, T>(units: &'u BTreeMap<String, T>, name: &str) -> Option<&'u T> {
+    let is_number = |text: &str| text.starts_with(|c: char| c.is_ascii_digit());
+    let whole = name.rsplit_once("_p").filter(|(_, percentile)| is_number(percentile));
+    units.get(name).or_else(|| units.get(whole?.0))
 }
 
 fn short(text: &str) -> String {
@@ -222,6 +231,16 @@ mod tests {
         unread.extend(more);
         assert_eq!((unread.0[0].count, unread.0[0].line, unread.0[0].examples.len()), (2, Some(7), 2));
         assert_eq!(unread.0[0].examples[1].chars().count(), 83);
+        ["ttft", "tpot", "itl", "e2el"].iter().for_each(|name| unread.named(UnreadKind::Unit, name));
+        assert_eq!(unread.0[3].sentence(), "it does not state the unit of `ttft`, `tpot`, `itl`, `e2el`");
+        unread.give_units(&["ttft", "tpot", "e2el"].map(|name| (name.to_owned(), "s")).into());
+        assert_eq!(unread.0[3].examples, ["itl"]);
+        let units = BTreeMap::from([("ttft".to_owned(), "s"), ("ttft_p99".to_owned(), "ms")]);
+        assert_eq!(
+            ["ttft", "ttft_p50", "ttft_p99", "itl_p50", "ttft_peak"]
+                .map(|name| given_unit(&units, name).copied()),
+            [Some("s"), Some("s"), Some("ms"), None, None]
+        );
         assert_eq!(
             unread.0[2].sentence(),
             "it has no `PASS` at its end: if it is cut off, benchmarks are missing"

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::io;
 
 use crate::record::view::metric::process_center;
-use gbench_model::{CaseRecord, Metric, RunRecord, Thermal, convert, direction_of_unit};
+use gbench_model::{CaseRecord, Metric, RunRecord, Thermal, convert, direction_of_unit, is_time};
 
 pub(super) fn write(record: &RunRecord, out: &mut dyn io::Write) -> io::Result<()> {
     writeln!(out, "tool: gbench-ci\nrun: {}", record.run_id)?;
@@ -67,20 +67,32 @@ fn lines(case: &CaseRecord, out: &mut dyn io::Write) -> io::Result<()> {
 /// Units of `go test`, whose direction every reader knows.
 const IN_GO: [&str; 4] = ["ns/op", "MB/s", "B/op", "allocs/op"];
 
+/// True for a metric of `go test`, whose name is its unit there; [`Metric::unit`] is what it counts.
+fn is_of_go(metric: &Metric) -> bool {
+    let known = [("MB/s", "MB/s"), ("B/op", "B"), ("allocs/op", "allocations")];
+    known.contains(&(metric.name.as_str(), metric.unit.as_str()))
+}
+
 /// The format has nanoseconds for the time of an operation, and metrics of Go are named by their units; other units may be
 /// ambiguous, so the metric's name is used.
 fn unit(metric: &Metric) -> String {
-    match (metric.name.as_str(), convert(1.0, &metric.unit, "ns")) {
-        ("time", Some(_)) => "ns/op".into(),
-        (name, _) if name == metric.unit || IN_GO.contains(&name) => word(name),
-        (name, _) if metric.unit.is_empty() => word(name),
-        (name, _) => format!("{}-{}", word(name), word(&metric.unit)),
+    let name = metric.name.as_str();
+    if in_ns(metric, 1.0).is_some() {
+        "ns/op".into()
+    } else if is_of_go(metric) || !IN_GO.contains(&name) && (name == metric.unit || metric.unit.is_empty()) {
+        word(name)
+    } else {
+        format!("{}-{}", word(name), word(&metric.unit))
     }
 }
 
+/// The time of an operation, if its unit is known.
+fn in_ns(metric: &Metric, value: f64) -> Option<f64> {
+    convert(value, &metric.unit, "ns").filter(|_| metric.name == "time" && is_time(&metric.unit))
+}
+
 fn value(metric: &Metric, center: f64) -> f64 {
-    let in_ns = convert(center, &metric.unit, "ns").filter(|_| metric.name == "time");
-    in_ns.unwrap_or(center)
+    in_ns(metric, center).unwrap_or(center)
 }
 
 /// Without white space, which ends a word in this format.
@@ -92,4 +104,38 @@ fn word(text: &str) -> String {
 fn capital(name: &str) -> String {
     let mut chars = name.chars();
     chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bare_name_of_go_has_the_unit_of_go() {
+        for (name, own, expected, says) in [
+            ("time", "ms", "ns/op", ""),
+            ("time", "", "time", ""),
+            ("B/op", "B", "B/op", ""),
+            ("B/op", "KiB", "B/op-KiB", " better=lower metric=B/op unit=KiB"),
+            ("B/op", "", "B/op-", " metric=B/op unit="),
+            ("MB/s", "MB/s", "MB/s", ""),
+            ("MB/s", "GB/s", "MB/s-GB/s", " better=higher metric=MB/s unit=GB/s"),
+            ("allocs/op", "allocations", "allocs/op", ""),
+            ("score", "", "score", ""),
+        ] {
+            let metric = Metric {
+                name: name.into(),
+                unit: own.into(),
+                better: None,
+                processes: Vec::new(),
+                summary: None,
+            };
+            assert_eq!(
+                (unit(&metric).as_str(), declaration(&metric).as_str()),
+                (expected, says),
+                "{name} in {own}"
+            );
+            assert_eq!(value(&metric, 2.0), if own == "ms" { 2e6 } else { 2.0 });
+        }
+    }
 }

@@ -56,11 +56,32 @@ fn row(case: &CaseRecord, of_list: bool) -> Map<String, Value> {
 }
 
 fn field(metric: &Metric, center: f64) -> (String, f64) {
-    let known = FIELDS.iter().find(|(name, ..)| *name == metric.name);
+    let known = FIELDS.iter().find(|(name, ..)| *name == metric.name && !metric.unit.is_empty());
     let converted = known.and_then(|(_, unit, field)| Some((field, convert(center, &metric.unit, unit)?)));
     match converted {
         Some((field, value)) => ((*field).to_owned(), value),
         None if metric.unit.is_empty() => (metric.name.clone(), center),
         None => (format!("{}_{}", metric.name, metric.unit.replace('/', "_per_")), center),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_metric_without_a_unit_gets_none() {
+        let of = |unit: &str| {
+            let metric = Metric {
+                name: "time".into(),
+                unit: unit.into(),
+                better: None,
+                processes: Vec::new(),
+                summary: None,
+            };
+            field(&metric, 2.0)
+        };
+        assert_eq!(of("s"), ("time_ms".to_owned(), 2000.0));
+        assert_eq!(of(""), ("time".to_owned(), 2.0));
     }
 }

@@ -1,4 +1,5 @@
-//! A curve of a serving benchmark: latency over throughput, on base and on head. Both axes are logarithmic, because loads double.
+//! A curve of a serving benchmark: latency over throughput, or what there is of them over the load, on base and on head. Both axes
+//! are logarithmic, because loads double.
 
 use maud::{Markup, html};
 
@@ -69,65 +70,100 @@ fn points(view: &CurveView<'_>) -> Markup {
 /// A point of one side.
 struct DrawnPoint<'v> {
     point: &'v PointView<'v>,
-    throughput: f64,
-    latency: f64,
+    x: f64,
+    y: f64,
 }
 
-fn places<'v>(view: &'v CurveView<'v>, side: usize) -> Vec<DrawnPoint<'v>> {
-    let centre = |row: Option<&Row>| row?.centres()[side].filter(|value| *value > 0.0 && value.is_finite());
-    let place = |point: &'v PointView<'v>| {
-        let (throughput, latency) = (centre(point.throughput)?, centre(point.latency)?);
-        Some(DrawnPoint { point, throughput, latency })
+/// The quantity along an axis.
+struct AxisOf<'v> {
+    name: &'v str,
+    /// Empty for the load.
+    unit: &'v str,
+    value: fn(&PointView<'_>, usize) -> Option<f64>,
+}
+
+fn axes<'v>(view: &'v CurveView<'v>) -> Option<[AxisOf<'v>; 2]> {
+    let unit = |row: fn(&'v PointView<'v>) -> Option<&'v Row>| {
+        view.points.iter().find_map(row).map_or("", |row| row.unit.as_str())
     };
-    view.points.iter().filter_map(place).collect()
+    let throughput = view.curve.throughput.as_deref().map(|name| AxisOf {
+        name,
+        unit: unit(|point| point.throughput),
+        value: |point, side| point.throughput?.centres()[side],
+    });
+    let latency = view.curve.latency.as_deref().map(|name| AxisOf {
+        name,
+        unit: unit(|point| point.latency),
+        value: |point, side| point.latency?.centres()[side],
+    });
+    let load = AxisOf { name: &view.curve.load, unit: "", value: |point, _| point.load.parse().ok() };
+    match (throughput, latency) {
+        (Some(throughput), Some(latency)) => Some([throughput, latency]),
+        (Some(only), None) | (None, Some(only)) => Some([load, only]),
+        (None, None) => None,
+    }
+}
+
+/// The points of a side in order of their loads; `None` where it has no figures.
+fn places<'v>(view: &'v CurveView<'v>, axes: &[AxisOf<'_>; 2], side: usize) -> Vec<Option<DrawnPoint<'v>>> {
+    let place = |point: &'v PointView<'v>| {
+        let value = |axis: &AxisOf<'_>| (axis.value)(point, side).filter(|it| *it > 0.0 && it.is_finite());
+        Some(DrawnPoint { point, x: value(&axes[0])?, y: value(&axes[1])? })
+    };
+    view.points.iter().map(place).collect()
+}
+
+/// `64: invalid`, for each load that a side has no point of.
+fn not_drawn(view: &CurveView<'_>, sides: &[Vec<Option<DrawnPoint<'_>>>; 2]) -> Option<String> {
+    let is_drawn = |at: usize| sides.iter().all(|side| side[at].is_some());
+    let named = view.points.iter().enumerate().filter(|(at, _)| !is_drawn(*at));
+    let named: Vec<String> =
+        named.map(|(_, point)| format!("{}: {}", point.load, point.verdict.into_str())).collect();
+    (!named.is_empty()).then(|| format!("Not drawn on both sides: {}.", named.join(", ")))
 }
 
 fn picture(view: &CurveView<'_>, number: usize) -> Markup {
-    let sides = [places(view, 0), places(view, 1)];
-    let all = || sides.iter().flatten();
-    let unit =
-        |row: fn(&PointView<'_>) -> Option<String>| view.points.iter().find_map(row).unwrap_or_default();
-    let units = [
-        unit(|point| point.throughput.map(|row| row.unit.clone())),
-        unit(|point| point.latency.map(|row| row.unit.clone())),
-    ];
-    let (Some(throughput), Some(latency)) = (&view.curve.throughput, &view.curve.latency) else {
-        return html! {};
-    };
-    let x = LogAxis::over(all().map(|place| place.throughput), [LEFT, RIGHT]);
-    let y = LogAxis::over(all().map(|place| place.latency), [BOTTOM, TOP]);
-    let at = |place: &DrawnPoint<'_>| (x.place(place.throughput), y.place(place.latency));
+    let Some(axes) = axes(view) else { return html! {} };
+    let sides = [places(view, &axes, 0), places(view, &axes, 1)];
+    let all = || sides.iter().flatten().flatten();
+    let x = LogAxis::over(all().map(|place| place.x), [LEFT, RIGHT]);
+    let y = LogAxis::over(all().map(|place| place.y), [BOTTOM, TOP]);
+    let at = |place: &DrawnPoint<'_>| (x.place(place.x), y.place(place.y));
+    let [below, left] = &axes;
     let ids = [format!("curve-{number}-title"), format!("curve-{number}-desc")];
     html! {
         @if all().next().is_some() {
             svg.curve viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } role="img" aria-labelledby={ (ids[0]) " " (ids[1]) } {
-                title id=(ids[0]) { (visible(&view.name)) ": " (visible(latency)) " over " (visible(throughput)) }
+                title id=(ids[0]) { (visible(&view.name)) ": " (visible(left.name)) " over " (visible(below.name)) }
                 desc id=(ids[1]) { "Base and head " (visible(&view.told())) }
                 g.grid {
                     @for tick in y.ticks(5) {
                         @let at = y.place(tick);
                         path d=(path([(LEFT, at), (RIGHT, at)].into_iter(), "")) {}
-                        text.end x=(tenth(LEFT - 6.0)) y=(tenth(at + 4.0)) { (value(tick, &units[1])) }
+                        text.end x=(tenth(LEFT - 6.0)) y=(tenth(at + 4.0)) { (value(tick, left.unit)) }
                     }
                     @for tick in x.ticks(3) {
                         @let at = x.place(tick);
                         path d=(path([(at, TOP), (at, BOTTOM)].into_iter(), "")) {}
-                        text.mid x=(tenth(at)) y=(tenth(BOTTOM + 18.0)) { (value(tick, &units[0])) }
+                        text.mid x=(tenth(at)) y=(tenth(BOTTOM + 18.0)) { (value(tick, below.unit)) }
                     }
                 }
-                text x="4" y="14" { (visible(latency)) }
-                text.end x=(tenth(RIGHT)) y=(tenth(HEIGHT - 8.0)) { (visible(throughput)) }
+                text x="4" y="14" { (visible(left.name)) }
+                text.end x=(tenth(RIGHT)) y=(tenth(HEIGHT - 8.0)) { (visible(below.name)) }
                 (legend())
                 @for (side, places) in sides.iter().enumerate() {
                     g class=(["base", "head"][side]) {
-                        path d=(path(places.iter().map(at), "")) {}
-                        @for place in places {
+                        @for part in places.split(Option::is_none).filter(|part| !part.is_empty()) {
+                            path d=(path(part.iter().flatten().map(at), "")) {}
+                        }
+                        @for place in places.iter().flatten() {
                             @let (x, y) = at(place);
                             circle cx=(tenth(x)) cy=(tenth(y)) r=(["4", "3.5"][side]) {
                                 title {
                                     (["base", "head"][side]) ", " (visible(&view.curve.load)) " "
                                     (visible(&place.point.load)) ": "
-                                    (value(place.throughput, &units[0])) ", " (value(place.latency, &units[1]))
+                                    @if !below.unit.is_empty() { (value(place.x, below.unit)) ", " }
+                                    (value(place.y, left.unit))
                                 }
                             }
                         }
@@ -135,6 +171,7 @@ fn picture(view: &CurveView<'_>, number: usize) -> Markup {
                 }
                 (labels(&sides, at))
             }
+            @if let Some(text) = not_drawn(view, &sides) { p.soft { (visible(&text)) } }
         }
     }
 }
@@ -154,10 +191,11 @@ fn legend() -> Markup {
 /// The load of each point of head, or of base where head has none, as far as they do not cover each other. A point that is
 /// not unchanged always has its label, and a ring in the colour of its verdict, and the verdict itself if
 /// that is bad.
-fn labels(sides: &[Vec<DrawnPoint<'_>>; 2], at: impl Fn(&DrawnPoint<'_>) -> (f64, f64)) -> Markup {
+fn labels(sides: &[Vec<Option<DrawnPoint<'_>>>; 2], at: impl Fn(&DrawnPoint<'_>) -> (f64, f64)) -> Markup {
     let [base, head] = sides;
-    let of_base = base.iter().filter(|it| !head.iter().any(|other| other.point.load == it.point.load));
-    let all: Vec<&DrawnPoint<'_>> = head.iter().chain(of_base).collect();
+    let of_base =
+        base.iter().zip(head).filter(|(_, head)| head.is_none()).filter_map(|(base, _)| base.as_ref());
+    let all: Vec<&DrawnPoint<'_>> = head.iter().flatten().chain(of_base).collect();
     let is_marked = |place: &&&DrawnPoint<'_>| place.point.verdict != Verdict::Unchanged;
     let mut shown: Vec<(f64, f64)> = Vec::new();
     let mut labelled = Vec::new();
@@ -188,4 +226,54 @@ fn labels(sides: &[Vec<DrawnPoint<'_>>; 2], at: impl Fn(&DrawnPoint<'_>) -> (f64
 
 fn tenth(value: f64) -> String {
     format!("{value:.1}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_support::{of_rows, row, timed};
+    use gbench_compare::{Conclusion, Curve};
+    use gbench_model::ParamValue;
+
+    /// A curve of times alone, whose point at 4 failed.
+    #[test]
+    fn a_line_ends_where_a_point_failed_and_one_figure_is_over_the_load() {
+        let rows: Vec<Row> = [1, 2, 4, 8, 16, 32]
+            .map(|load| {
+                let mut row = if load == 4 {
+                    Row { metric: String::new(), ..row("results/serve", Verdict::Invalid) }
+                } else {
+                    timed("results/serve", Verdict::Unchanged, 0.1 * load as f64, 0.0, 0.01)
+                };
+                row.case.params.insert("users".into(), ParamValue::Int(load));
+                row
+            })
+            .into();
+        let points = rows.iter().map(|row| row.case.clone()).collect();
+        let mut document = of_rows(rows, Conclusion::Failed, 1);
+        document.curves.push(Curve {
+            case: row("results/serve", Verdict::Invalid).case,
+            load: "users".into(),
+            verdict: Verdict::Invalid,
+            points,
+            throughput: None,
+            latency: Some("time".into()),
+        });
+        let page = curves(&CurveView::all(&document)).into_string();
+        assert!(page.contains("time over users</title>"), "{page}");
+        assert!(page.contains("Not drawn on both sides: 4: invalid."), "{page}");
+        let lines = page.split("<g class=\"head\">").last().unwrap().split("</g>").next().unwrap();
+        let [first, second] = lines.split("<path d=\"").skip(1).collect::<Vec<_>>().try_into().unwrap();
+        let corners = |line: &str| line.split('"').next().unwrap().split('L').count();
+        assert_eq!((corners(first), corners(second)), (2, 3), "{page}");
+        let style = crate::layout::markdown::MarkdownStyle {
+            name: &str::to_owned,
+            prose: &str::to_owned,
+            rows: 2,
+            max_named: 2,
+        };
+        let table = CurveView::all(&document)[0].markdown(&style);
+        let shown = |line: &str| line.starts_with('|') && line.contains("invalid");
+        assert!(table.lines().any(shown) && table.contains("4 more rows"), "{table}");
+    }
 }

@@ -84,10 +84,19 @@ impl<'a> CurveView<'a> {
 
     /// A row for each load. `status`: how a verdict is written.
     pub(crate) fn table(&self, status: impl Fn(Verdict) -> String) -> ReportTable {
+        self.table_of_worst(usize::MAX, status)
+    }
+
+    /// The same of the most severe points, by load.
+    fn table_of_worst(&self, most: usize, status: impl Fn(Verdict) -> String) -> ReportTable {
         let axes = [&self.curve.throughput, &self.curve.latency];
         let columns = axes.into_iter().flatten().cloned();
         let columns = [self.curve.load.clone(), "status".to_owned()].into_iter().chain(columns);
-        let rows = self.points.iter().map(|point| {
+        let mut shown: Vec<usize> = (0..self.points.len()).collect();
+        shown.sort_by_key(|at| self.points[*at].verdict);
+        shown.truncate(most);
+        shown.sort_unstable();
+        let rows = shown.into_iter().map(|at| &self.points[at]).map(|point| {
             let cells = axes.into_iter().zip([point.throughput, point.latency]);
             let cells = cells.filter(|(axis, _)| axis.is_some()).map(|(_, row)| point.figure(row));
             let status = joined([&status(point.verdict), &point.others()], "\n");
@@ -116,9 +125,11 @@ impl<'a> CurveView<'a> {
     pub(crate) fn markdown(&self, style: &MarkdownStyle) -> String {
         let sign =
             |verdict: Verdict| format!("{}\u{a0}{}", Emphasis::from(verdict).look().sign, verdict.into_str());
-        let table = self.table(sign);
+        let table = self.table_of_worst(style.rows, sign);
+        let omitted = self.points.len() - table.rows.len();
+        let omitted = (omitted > 0).then(|| format!("{} in the JSON document", count(omitted, "more row")));
         let rule = format!("|{}", ":--|".repeat(table.columns.len()));
-        let notes = table.notes.iter().map(|note| format!("\n{}.\n", (style.prose)(note)));
+        let notes = omitted.iter().chain(&table.notes).map(|note| format!("\n{}.\n", (style.prose)(note)));
         let inside = table.markdown(&rule, style.rows) + &notes.collect::<String>();
         let sign = Emphasis::from(self.curve.verdict).look().sign;
         details(&format!("{sign} {}", (style.prose)(&table.title)), &inside)

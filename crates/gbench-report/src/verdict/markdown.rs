@@ -67,7 +67,11 @@ pub(super) fn text(view: &VerdictView, limit: usize) -> String {
 
 fn curves(curves: &[CurveView], limit: usize) -> String {
     let style = MarkdownStyle { name: &code, prose: &prose, rows: limit, max_named: MAX_NAMED };
-    let mut text: String = curves.iter().take(limit).map(|curve| curve.markdown(&style)).collect();
+    let mut ordered: Vec<&CurveView> = curves.iter().collect();
+    if ordered.len() > limit {
+        ordered.sort_by_key(|curve| curve.curve.verdict);
+    }
+    let mut text: String = ordered.iter().take(limit).map(|curve| curve.markdown(&style)).collect();
     if curves.len() > limit {
         text += &format!("\nand {} more, in the JSON document.\n", count(curves.len() - limit, "curve"));
     }

@@ -58,7 +58,7 @@ pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
              `latencies`, `percentiles`; `tokens_per_second`; `cold_startup_times` and the other times of starts; the options of a sweep, \
              `run_number`",
     direction: "times lower, throughputs higher",
-    failures: "`failed` above 0, or fewer `completed` than `num_prompts`; `completed` of 0; `latencies`, rates of `bench \
+    failures: "`failed` above 0, fewer `completed` than `num_prompts`, or a text in `errors`; `completed` of 0; `latencies`, rates of `bench \
              throughput` or times of starts of 0; a serving latency of 0 (left out); the `error` of a run of a sweep (refused)",
     load: LoadFields {
         parameters: &["max_concurrency", "request_rate"],
@@ -192,11 +192,13 @@ fn serve(file: &ResultFile, found: &Document) -> Result<Reading, ReadError> {
     let mut reading = named("serve", PARAMS.iter().filter_map(param).collect());
     let (asked, completed): (f64, f64) = (found.need(file, "num_prompts")?, found.need(file, "completed")?);
     // Runs of embeddings, and old versions, do not count failed requests.
-    let lost = found.typed(file, "failed")?.unwrap_or_else(|| (asked - completed).max(0.0));
+    let failed_requests: f64 = found.typed(file, "failed")?.unwrap_or(0.0);
+    let errors =
+        found.get("errors").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+    let errors: Vec<&str> = errors.map(str::trim).filter(|error| !error.is_empty()).collect();
+    let lost = failed_requests.max(asked - completed).max(errors.len() as f64);
     if completed <= 0.0 || lost > 0.0 {
-        let why =
-            found.get("errors").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
-        let why = why.map(str::trim).find(|error| !error.is_empty()).and_then(|error| error.lines().last());
+        let why = errors.first().and_then(|error| error.lines().last());
         let why = why.map(|error| format!(": {error}")).unwrap_or_default();
         return Ok(reading.with_end(failed(format!("{completed} requests completed and {lost} failed{why}"))));
     }
@@ -308,4 +310,51 @@ fn throughput(file: &ResultFile, found: &Document) -> Result<Reading, ReadError>
     }
     summarised(&mut reading, "elapsed_time", "s", alone(seconds)).judged = false;
     Ok(ended(reading))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::adapters::OutputFiles;
+
+    fn read_text(text: &str) -> RunReading {
+        let beside = OutputFiles::default();
+        let file = ResultFile { name: "run.json", bytes: text.as_bytes(), beside: &beside };
+        read(&file).unwrap().remove(0)
+    }
+
+    #[test]
+    fn a_request_that_has_no_answer_is_lost_whatever_the_file_counts() {
+        let end = |counts: &str| {
+            let text = format!(
+                r#"{{"model_id":"m","tokenizer_id":"m","total_input_tokens":9,"request_throughput":2.0,{counts}}}"#
+            );
+            read_text(&text).readings.remove(0).end
+        };
+        assert_eq!(end(r#""num_prompts":100,"completed":100,"failed":0,"errors":["",""]"#), End::Measured);
+        for (counts, lost) in [
+            (r#""num_prompts":100,"completed":90,"failed":0"#, 10),
+            (r#""num_prompts":100,"completed":90"#, 10),
+            (r#""num_prompts":100,"completed":100,"failed":2"#, 2),
+            (r#""num_prompts":100,"completed":100,"failed":0,"errors":["","timeout"]"#, 1),
+        ] {
+            let End::Failed { message } = end(counts) else { panic!("{counts}") };
+            assert!(message.contains(&format!("and {lost} failed")), "{message}");
+        }
+    }
+
+    #[test]
+    fn runs_of_one_number_stay_apart() {
+        let row = |run: usize| {
+            format!(
+                r#"{{"model_id":"m","tokenizer_id":"m","total_input_tokens":9,"request_throughput":2.0,"num_prompts":1,"completed":1,"run_number":{run}}}"#
+            )
+        };
+        let read = |runs: &[usize]| {
+            read_text(&format!("[{}]", runs.iter().map(|run| row(*run)).collect::<Vec<_>>().join(",")))
+                .readings
+                .len()
+        };
+        assert_eq!((read(&[0, 1, 2]), read(&[0, 1, 1])), (1, 2));
+    }
 }

@@ -62,6 +62,8 @@ struct Package<'a> {
     ended: bool,
     log: Vec<&'a str>,
     panic: Option<&'a str>,
+    /// A line that shows that the program did not pass, and its number.
+    stopped: Option<(usize, &'a str)>,
     last_failed: Option<&'a str>,
     places: Vec<usize>,
 }
@@ -78,6 +80,9 @@ impl<'a> Reader<'a> {
             };
             if let Some(file) = &mut self.file {
                 file.line(line);
+                if let Some(said) = file::stop(line) {
+                    self.package.stopped.get_or_insert((number, said));
+                }
                 let is_no_measurement = file::is_no_measurement(line);
                 let is_known = || self.package.current.is_some_and(|name| behind_print(line, name).is_some());
                 if is_no_measurement && file::looks_like_a_result(line)
@@ -90,6 +95,10 @@ impl<'a> Reader<'a> {
                 }
             }
             self.line(line).map_err(|what| ReadError::line(number, what))?;
+        }
+        if let Some((number, said)) = self.package.stopped {
+            let what = format!("its program did not end as passed or failed after this: {said}");
+            return Err(ReadError::line(number, what));
         }
         Ok(self)
     }
@@ -120,7 +129,7 @@ impl<'a> Reader<'a> {
         {
             self.package.keys.retain(|(old, _)| *old != key);
             self.package.keys.extend(Some((key, value.trim())).filter(|(_, value)| !value.is_empty()));
-        } else if line.starts_with("panic: ") {
+        } else if file::is_panic(line) {
             self.package.panic.get_or_insert(line);
         } else if let Some(measured) = self.package.current.and_then(|name| behind_print(line, name)) {
             return self.benchmark(measured);
@@ -315,4 +324,31 @@ fn add(reading: &mut Reading, unit: &str, value: f64, declared: DeclaredUnit) ->
     };
     metric.values.push(value);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_panicked_measured_nothing() {
+        let measured = "goos: linux\npkg: example.com/a\nBenchmarkA-8 \t 100 \t 5 ns/op\n";
+        for stop in [
+            "panic: boom\n\ngoroutine 1 [running]:\nexit status 2\n",
+            "fatal error: all goroutines are asleep - deadlock!\n",
+            "--- FAIL: TestA (0.00s)\n",
+            "BenchmarkB-8 \t panic: boom\n",
+            "BenchmarkB-8 \t --- FAIL: BenchmarkB-8\n",
+        ] {
+            let text = format!("{measured}{stop}");
+            let error = read_file(text.as_bytes()).map(|(readings, ..)| readings.len()).unwrap_err();
+            assert!(error.to_string().contains(":4:"), "{error}");
+            assert!(read_file(format!("{text}pkg: example.com/b\nBenchmarkB-8 100 5 ns/op\n").as_bytes()).is_err());
+        }
+        // A panic from which the program recovered.
+        assert!(read_file(format!("{measured}panic: boom\nPASS\n").as_bytes()).is_ok());
+        // A benchmark that failed fails alone.
+        let (readings, ..) = read_file(format!("{measured}--- FAIL: BenchmarkB\n").as_bytes()).unwrap();
+        assert!(matches!(readings[1].end, End::Failed { .. }));
+    }
 }

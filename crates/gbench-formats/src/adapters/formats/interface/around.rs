@@ -74,22 +74,25 @@ fn closed(text: &[u8]) -> Option<usize> {
     None
 }
 
-/// `[1/2] Building` and `[INFO] text` are not.
+/// `[1/2] Building` and `[INFO] text` are not. A document may share its line with a log, or have lost its beginning.
 fn may_be_json(line: &[u8]) -> bool {
     let within = |rest: &[u8]| {
         let rest = rest.trim_ascii_start();
         rest.is_empty() || b"{[\"".contains(&rest[0]) || !rest.contains(&b']')
     };
+    let ends = || matches!(line.strip_suffix(b",").unwrap_or(line), [.., b'}' | b']']);
     match line {
         [b'{' | b'}' | b']' | b'"' | b',', ..] => true,
-        [b'[', rest @ ..] => within(rest),
-        _ => false,
+        [b'[', rest @ ..] if within(rest) => true,
+        _ => ends() || memchr::memmem::find(line, b"{\"").is_some(),
     }
 }
 
-/// Gungraun prints the name of a benchmark that failed.
+/// Gungraun prints the name of a benchmark that failed. What may be JSON is none, so that no document is tried behind one that
+/// has no end: the time would be quadratic.
 fn is_name(line: &[u8]) -> bool {
-    memchr::memmem::find(line, b"::").is_some() && !line.iter().any(u8::is_ascii_whitespace)
+    let is_other = |byte: &u8| byte.is_ascii_whitespace() || b"{\"".contains(byte);
+    memchr::memmem::find(line, b"::").is_some() && line[0] != b'[' && !line.iter().any(is_other)
 }
 
 #[cfg(test)]
@@ -120,8 +123,21 @@ mod tests {
             "no document\n",
             "{\"only\": 1}\n",
             "x\n[1]\n",
+            "INFO done{\"case\":\"x\",\"ms\":3.0}\n{\"case\":\"y\",\"ms\":3.0}\n",
+            "INFO {\"case\":\"x\"} in 3 s\n{\"case\":\"y\",\"ms\":3.0}\n",
+            "se\": \"x\", \"ms\": 3.0},\n{\"case\": \"y\", \"ms\": 3.0}\n",
+            "ms\": [3.0, 4.0]\n{\"case\": \"y\", \"ms\": 3.0}\n",
+            "se\":\"a::b\",\"ms\":3.0}\n{\"case\":\"y\",\"ms\":3.0}\n",
         ] {
             assert_eq!(alone(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn no_document_is_tried_behind_one_without_an_end() {
+        // A second attempt would read all of the text again.
+        for line in ["{a::b", "[{a::b", "[[a::b", "[ {a::b"] {
+            assert_eq!(alone(&format!("{{}}\nx::y\nnote\n{line}\n{{}}\n")), None, "{line}");
         }
     }
 }

@@ -3,7 +3,7 @@
 //! A row is the result of one run, its `run_number`, and the options of the combination behind that. The runs of a combination
 //! ask one server, and are samples of one process.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::adapters::formats::interface::prelude::*;
 use crate::adapters::formats::interface::repeats::join;
@@ -84,21 +84,22 @@ pub(super) fn startup(file: &ResultFile, found: &Entries<Value>) -> Result<Readi
 
 /// Joins the runs of one combination. Those with the same number stay apart: something distinguishes them that is not known here.
 pub(super) fn joined(readings: Vec<(Reading, Option<Value>)>) -> Vec<Reading> {
-    let mut all: Vec<(Reading, Vec<Value>)> = Vec::with_capacity(readings.len());
+    let mut all: Vec<(Reading, HashSet<String>)> = Vec::with_capacity(readings.len());
     let mut places: HashMap<String, usize> = HashMap::new();
     for (reading, number) in readings {
         let Some(number) = number else {
-            all.push((reading, Vec::new()));
+            all.push((reading, HashSet::new()));
             continue;
         };
         // The options of the sweep are not in the native name.
         let place = *places.entry(format!("{:?}", reading.case)).or_insert(all.len());
+        let number = number.to_string();
         match all.get_mut(place) {
             Some((known, numbers)) if !numbers.contains(&number) => {
                 join(known, reading);
-                numbers.push(number);
+                numbers.insert(number);
             }
-            _ => all.push((reading, vec![number])),
+            _ => all.push((reading, HashSet::from([number]))),
         }
     }
     all.into_iter().map(|(reading, _)| reading).collect()

@@ -106,6 +106,20 @@ pub(super) fn is_no_measurement(line: &str) -> bool {
     line.starts_with("Benchmark") && is_prose() || is_figures(line)
 }
 
+/// The part of a line that shows that its program did not pass. It may follow the name of a benchmark. A benchmark with a separate
+/// line for its failure fails alone.
+pub(super) fn stop(line: &str) -> Option<&str> {
+    let behind = line.split_once(char::is_whitespace).filter(|(name, _)| is_name(name));
+    let said = behind.map_or(line, |(_, behind)| behind.trim_start());
+    let failed = said.strip_prefix("--- FAIL: ");
+    let is_other = |name: &str| behind.is_some() || !name.starts_with("Benchmark");
+    (is_panic(said) || failed.is_some_and(is_other)).then_some(said)
+}
+
+pub(super) fn is_panic(line: &str) -> bool {
+    ["panic: ", "fatal error: "].iter().any(|start| line.starts_with(start))
+}
+
 /// True if such a line may be one that something interrupted.
 pub(super) fn looks_like_a_result(line: &str) -> bool {
     line.split_ascii_whitespace().next().is_some_and(is_name) || is_figures(line)
