@@ -34,7 +34,8 @@ pub fn direction_of_unit(unit: &str) -> Option<Better> {
 
 /// `Gbps`, `GiBps`, `kqps`: words such as `steps` or `loops` are not rates.
 fn is_rate_word(unit: &str) -> bool {
-    const RATES: [&str; 9] = ["bps", "Bps", "eps", "fps", "qps", "rps", "tps", "iops", "IOPS"];
+    const RATES: [&str; 12] =
+        ["bps", "Bps", "eps", "fps", "qps", "rps", "tps", "iops", "IOPS", "mbps", "gbps", "tbps"];
     let rest =
         unit.strip_prefix(['k', 'K', 'M', 'G', 'T', 'P']).map(|rest| rest.strip_prefix('i').unwrap_or(rest));
     [Some(unit), rest].into_iter().flatten().any(|word| RATES.contains(&word))
@@ -178,7 +179,9 @@ mod tests {
         for unit in ["s", "ms", "ns", "B", "MiB"] {
             assert_eq!(direction_of_unit(unit), Some(Better::Lower), "{unit}");
         }
-        for unit in ["GB/s", "GFLOP/s", "GFLOPS", "tokens/s", "iter/sec", "Gbps", "GiBps", "kqps", "ops/ms"] {
+        for unit in
+            ["GB/s", "GFLOP/s", "GFLOPS", "tokens/s", "iter/sec", "Gbps", "gbps", "GiBps", "kqps", "ops/ms"]
+        {
             assert_eq!(direction_of_unit(unit), Some(Better::Higher), "{unit}");
         }
         for unit in ["%", "", "count", "furlong", "s/iter", "steps", "loops", "ns/ops"] {
