@@ -88,8 +88,8 @@ fn may_be_json(line: &[u8]) -> bool {
     }
 }
 
-/// Gungraun prints the name of a benchmark that failed. What may be JSON is none, so that no document is tried behind one that
-/// has no end: the time would be quadratic.
+/// Gungraun prints the name of a benchmark that failed. A line that may be JSON is excluded, so that no document is tried
+/// behind one that has no end: the time would be quadratic.
 fn is_name(line: &[u8]) -> bool {
     let is_other = |byte: &u8| byte.is_ascii_whitespace() || b"{\"".contains(byte);
     memchr::memmem::find(line, b"::").is_some() && line[0] != b'[' && !line.iter().any(is_other)
