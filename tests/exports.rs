@@ -9,21 +9,23 @@ use strum::VariantArray;
 
 use crate::support::cli::ran;
 
-/// The figures of a record in ns and GB/s, sorted: those of each process, or their medians.
+/// The figures of a record in ns and GB/s, sorted: all of them, or the median of each metric.
 fn figures(record: &RunRecord, of_processes: bool) -> Vec<f64> {
     let mut figures = Vec::new();
     for metric in record.cases.iter().flat_map(|case| &case.metrics) {
-        let mut centers: Vec<f64> = metric
+        let mut values: Vec<f64> = metric
             .processes
             .iter()
-            .map(|process| process.stated.as_ref().map_or_else(|| process.values[0], |it| it.value))
+            .flat_map(|process| {
+                process.values.iter().copied().chain(process.stated.as_ref().map(|it| it.value))
+            })
             .map(|value| convert(value, &metric.unit, "ns").unwrap_or(value))
             .collect();
-        centers.sort_by(f64::total_cmp);
+        values.sort_by(f64::total_cmp);
         if of_processes {
-            figures.extend(centers);
+            figures.extend(values);
         } else {
-            figures.push(centers[centers.len() / 2]);
+            figures.push(values[values.len() / 2]);
         }
     }
     figures.sort_by(f64::total_cmp);

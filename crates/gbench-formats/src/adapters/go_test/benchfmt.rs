@@ -343,7 +343,10 @@ mod tests {
             let text = format!("{measured}{stop}");
             let error = read_file(text.as_bytes()).map(|(readings, ..)| readings.len()).unwrap_err();
             assert!(error.to_string().contains(":4:"), "{error}");
-            assert!(read_file(format!("{text}pkg: example.com/b\nBenchmarkB-8 100 5 ns/op\n").as_bytes()).is_err());
+            assert!(
+                read_file(format!("{text}pkg: example.com/b\nBenchmarkB-8 100 5 ns/op\n").as_bytes())
+                    .is_err()
+            );
         }
         // A panic from which the program recovered.
         assert!(read_file(format!("{measured}panic: boom\nPASS\n").as_bytes()).is_ok());
