@@ -89,6 +89,15 @@ pub(super) const FORMATS: &[Format] = &[
         figure: Some(("mean", "20.3021", "20.3022")),
     },
     Format {
+        name: "catch2-text",
+        file: "formats/catch2-text/2.13.10/catch2.txt",
+        run: None,
+        workload: Some(("benchmark name", "fib 18", "fib 19")),
+        machine: Some(("version", "Catch v2.13.10", "Catch v2.13.11")),
+        setting: None,
+        figure: Some(("mean", "342.662 ns", "342.663 ns")),
+    },
+    Format {
         name: "chrome-trace",
         file: "formats/chrome-trace/by-hand-kernel/trace.json",
         run: Some("7671aa"),

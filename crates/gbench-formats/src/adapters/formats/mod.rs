@@ -57,6 +57,7 @@ formats! {
     aiperf,
     attention_harness,
     babelstream,
+    catch2_text,
     chrome_trace,
     cutlass,
     github_action_benchmark,
