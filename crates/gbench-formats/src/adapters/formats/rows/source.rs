@@ -5,6 +5,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fmt;
 
+use memchr::memmem;
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
@@ -120,38 +121,31 @@ pub(super) fn json(
     sink: Sink,
 ) -> Result<(), ReadError> {
     let text = standard_json(file.bytes);
-    let mut reader = serde_json::Deserializer::from_slice(&text);
-    let mut document = 0;
-    while reader.end().is_err() {
-        document += 1;
-        let failed = RefCell::default();
-        let rows = RefCell::new(0);
+    let wrong = |error: serde_json::Error| {
+        let words = error.to_string();
+        let what = words.rsplit_once(" at line ").map_or(words.as_str(), |(what, _)| what);
+        let what = if error.is_eof() { "the last document is incomplete" } else { what };
+        file.line(error.line().max(1), format!("it cannot be read as JSON: {what}"))
+    };
+    let is_one_list = text.trim_ascii_start().starts_with(b"[") && memmem::find(&text, b"]\n[").is_none();
+    if path.is_none() && !outward && is_one_list {
+        let (failed, count) = (RefCell::default(), RefCell::new(0));
         let each = RefCell::new(&mut *sink);
-        let found = |node: Node<'_>| {
-            *rows.borrow_mut() += 1;
-            let place = (document, *rows.borrow());
-            (each.borrow_mut())(&JsonRow { file, place, node })
+        let streamed = |value: &Value| {
+            *count.borrow_mut() += 1;
+            let row = JsonRow { file, place: (1, *count.borrow()), node: Node::alone(value) };
+            (each.borrow_mut())(&row).map_err(|error| _ = failed.replace(Some(error)))
         };
-        let streamed =
-            |value: &Value| found(Node::alone(value)).map_err(|error| _ = failed.replace(Some(error)));
-        let read = match path {
-            None if !outward => Elements { each: &streamed }.deserialize(&mut reader),
-            _ => Value::deserialize(&mut reader).and_then(|value| {
-                let done = each_node(&value, path, outward, &found);
-                done.map_err(|error| {
-                    failed.replace(Some(error));
-                    serde_json::Error::custom("a row is wrong")
-                })
-            }),
-        };
-        if let Some(error) = failed.take() {
-            return Err(error);
-        }
-        read.map_err(|error| {
-            let words = error.to_string();
-            let what = words.rsplit_once(" at line ").map_or(words.as_str(), |(what, _)| what);
-            let what = if error.is_eof() { "the last document is incomplete" } else { what };
-            file.line(error.line().max(1), format!("it cannot be read as JSON: {what}"))
+        let mut reader = serde_json::Deserializer::from_slice(&text);
+        let read = Elements { each: &streamed }.deserialize(&mut reader).and_then(|()| reader.end());
+        return failed.take().map_or_else(|| read.map_err(wrong), Err);
+    }
+    let documents = serde_json::Deserializer::from_slice(&text).into_iter::<Value>();
+    for (index, document) in documents.enumerate() {
+        let (document, mut count) = (document.map_err(wrong)?, 0);
+        each_node(&document, path, outward, &mut |node| {
+            count += 1;
+            sink(&JsonRow { file, place: (index + 1, count), node })
         })?;
     }
     Ok(())
@@ -195,7 +189,7 @@ impl<'a> Node<'a> {
     }
 }
 
-type Found<'f> = &'f dyn Fn(Node<'_>) -> Result<(), ReadError>;
+type Found<'f> = &'f mut dyn FnMut(Node<'_>) -> Result<(), ReadError>;
 
 fn each_node(
     document: &Value,
