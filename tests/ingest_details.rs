@@ -46,7 +46,7 @@ fn figures(record: &RunRecord) -> Vec<Vec<(String, String, Vec<f64>)>> {
 fn json_within_the_log_of_a_build_is_read_and_the_other_lines_are_told() {
     let result = std::fs::read_to_string(fixture("adapters/gungraun/0.20.0/stdout")).unwrap();
     let log = format!(
-        "   Compiling sums v0.1.0 (/work/sums)\n    Finished `bench` profile\n     Running benches/all.rs (target/release/deps/all)\n{result}\
+        "   Compiling sums v0.1.0 (/src/sums)\n    Finished `bench` profile\n     Running benches/all.rs (target/release/deps/all)\n{result}\
          warning: 1 warning emitted\n"
     );
     let report = std::fs::read_to_string(fixture("adapters/hyperfine/1.20.0/out/hyperfine.json")).unwrap();
