@@ -11,58 +11,111 @@ pub(crate) struct CsvTable<'a> {
     pub rows: Vec<CsvRow>,
 }
 
+#[derive(Default)]
 pub(crate) struct CsvRow {
     /// In the file, from 1.
     pub line: usize,
     pub cells: Vec<String>,
 }
 
+/// The rows of a table one after the other: a file may have a million. Cells are trimmed; empty lines are ignored.
+pub(crate) struct CsvReader<'a> {
+    file: ResultFile<'a>,
+    text: &'a str,
+    reader: csv::Reader<&'a [u8]>,
+    record: csv::StringRecord,
+    first_line: usize,
+    lines: Lines<'a>,
+    pub header: Vec<String>,
+}
+
+impl<'a> CsvReader<'a> {
+    /// Reads the header of a part of a file that begins at `first_line` (from 1). Errors: a column that appears twice, no header.
+    pub(crate) fn open(
+        file: ResultFile<'a>,
+        text: &'a str,
+        first_line: usize,
+        delimiter: u8,
+    ) -> Result<Self, ReadError> {
+        let reader = csv::ReaderBuilder::new()
+            .delimiter(delimiter)
+            .has_headers(false)
+            .flexible(true)
+            .from_reader(text.as_bytes());
+        let lines = Lines { text, at: 0, line: first_line };
+        let (record, header) = (csv::StringRecord::new(), Vec::new());
+        let mut table = Self { file, text, reader, record, first_line, lines, header };
+        let mut row = CsvRow::default();
+        if !table.record(&mut row)? {
+            return Err(file.wrong("it has no header"));
+        }
+        let before = |at: usize| row.cells.iter().take(at);
+        let is_twice = |(at, name): &(usize, &String)| before(*at).any(|other| other == *name);
+        if let Some((_, twice)) = row.cells.iter().enumerate().find(is_twice) {
+            return Err(file.line(row.line, format!("the column `{twice}` appears twice")));
+        }
+        table.header = row.cells;
+        Ok(table)
+    }
+
+    /// Reads the next row; `false`: there is none. Errors: it has another length than the header.
+    pub(crate) fn next(&mut self, row: &mut CsvRow) -> Result<bool, ReadError> {
+        if !self.record(row)? {
+            return Ok(false);
+        }
+        let (found, named) = (row.cells.len(), self.header.len());
+        if found != named {
+            return Err(self.file.line(row.line, format!("it has {found} cells, and the header names {named}")));
+        }
+        Ok(true)
+    }
+
+    /// True if the last row that was read is the end of the text.
+    pub(crate) fn is_at_end(&self) -> bool {
+        self.reader.position().byte() as usize >= self.text.len()
+    }
+
+    fn record(&mut self, row: &mut CsvRow) -> Result<bool, ReadError> {
+        loop {
+            let is_read = self.reader.read_record(&mut self.record);
+            let mut line =
+                |place: Option<&csv::Position>| place.map_or(self.first_line, |place| self.lines.at(place.byte() as usize));
+            match is_read {
+                Ok(false) => return Ok(false),
+                Ok(true) => row.line = line(self.record.position()),
+                Err(error) => {
+                    let what = "it cannot be read as comma-separated values";
+                    return Err(self.file.line(line(error.position()), what));
+                }
+            }
+            if self.record.iter().any(|cell| !cell.trim().is_empty()) {
+                break;
+            }
+        }
+        row.cells.resize_with(self.record.len(), String::new);
+        for (cell, text) in row.cells.iter_mut().zip(&self.record) {
+            cell.clear();
+            cell.push_str(text.trim());
+        }
+        Ok(true)
+    }
+}
+
 impl<'a> CsvTable<'a> {
-    /// Reads a part of a file, beginning at `first_line` (from 1). Cells are trimmed; empty lines are ignored. Errors: a
-    /// column that appears twice, a row of another length, no header.
+    /// Reads a part of a file, beginning at `first_line` (from 1), as [`CsvReader`] does.
     pub(crate) fn read(
         file: ResultFile<'a>,
         text: &str,
         first_line: usize,
         delimiter: u8,
     ) -> Result<Self, ReadError> {
-        let mut reader = csv::ReaderBuilder::new()
-            .delimiter(delimiter)
-            .has_headers(false)
-            .flexible(true)
-            .trim(csv::Trim::All)
-            .from_reader(text.as_bytes());
-        let mut header: Option<Vec<String>> = None;
+        let mut reader = CsvReader::open(file, text, first_line, delimiter)?;
         let mut rows = Vec::new();
-        let mut lines = Lines { text, at: 0, line: first_line };
-        for record in reader.records() {
-            let record = record.map_err(|error| {
-                let line = error.position().map_or(first_line, |place| lines.at(place.byte() as usize));
-                file.line(line, "it cannot be read as comma-separated values")
-            })?;
-            let line = record.position().map_or(first_line, |place| lines.at(place.byte() as usize));
-            let cells: Vec<String> = record.iter().map(str::to_owned).collect();
-            if cells.iter().all(String::is_empty) {
-                continue;
-            }
-            match &header {
-                None => {
-                    let before = |at: usize| cells.iter().take(at);
-                    let is_twice = |(at, name): &(usize, &String)| before(*at).any(|other| other == *name);
-                    if let Some((_, twice)) = cells.iter().enumerate().find(is_twice) {
-                        return Err(file.line(line, format!("the column `{twice}` appears twice")));
-                    }
-                    header = Some(cells);
-                }
-                Some(header) if header.len() == cells.len() => rows.push(CsvRow { line, cells }),
-                Some(header) => {
-                    let what = format!("it has {} cells, and the header names {}", cells.len(), header.len());
-                    return Err(file.line(line, what));
-                }
-            }
+        let mut row = CsvRow::default();
+        while reader.next(&mut row)? {
+            rows.push(std::mem::take(&mut row));
         }
-        let header = header.ok_or_else(|| file.wrong("it has no header"))?;
-        Ok(Self { file, header, rows })
+        Ok(Self { file, header: reader.header, rows })
     }
 
     pub(crate) fn column(&self, name: &str) -> Option<usize> {

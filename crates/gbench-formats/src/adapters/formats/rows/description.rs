@@ -209,14 +209,6 @@ impl DescribedMetric {
 }
 
 impl Described {
-    /// True if a field of this name is read.
-    pub(super) fn knows(&self, name: &str) -> bool {
-        self.named_fields().any(|field| {
-            let field = field.rsplit_once(" = ").map_or(field, |(_, field)| field);
-            field == name || field.strip_suffix('*').is_some_and(|prefix| name.starts_with(prefix))
-        }) || self.metrics.iter().any(|it| it.fields.as_ref().is_some_and(|fields| fields.0.is_match(name)))
-    }
-
     /// The fields that are named, without duplicates removed.
     pub(super) fn named_fields(&self) -> impl Iterator<Item = &str> {
         let lists = [
@@ -292,7 +284,21 @@ impl Described {
     }
 }
 
+/// The parts of `a {b} c`, each with the field that follows it.
+pub(super) fn template_parts(text: &str) -> impl Iterator<Item = (&str, Option<&str>)> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let (before, after) = rest.split_once('{').unwrap_or((rest, ""));
+        if let Some((name, after)) = after.split_once('}') {
+            rest = after;
+            return Some((before, Some(name)));
+        }
+        let literal = std::mem::take(&mut rest);
+        (!literal.is_empty()).then_some((literal, None))
+    })
+}
+
 /// The fields between braces: `a` and `b` of `{a}/{b}`.
 pub(super) fn template_fields(text: &str) -> impl Iterator<Item = &str> {
-    text.split('{').skip(1).filter_map(|rest| rest.split_once('}').map(|(name, _)| name))
+    template_parts(text).filter_map(|(_, name)| name)
 }

@@ -97,14 +97,26 @@ impl<'a> FieldValue<'a> {
 
     pub(super) fn text(&self) -> Cow<'_, str> {
         match self {
+            Self::Text(text) => Cow::Borrowed(text),
+            Self::Json(value) => Self::Json(value).into_text(),
+            Self::Number(value) => value.to_string().into(),
+        }
+    }
+
+    pub(super) fn into_text(self) -> Cow<'a, str> {
+        match self {
             Self::Json(Value::String(text)) => Cow::Borrowed(text),
             Self::Json(value @ Value::Array(_)) => {
                 param_of(value).map_or_else(|| value.to_string(), |value| value.to_string()).into()
             }
             Self::Json(value) => value.to_string().into(),
-            Self::Text(text) => Cow::Borrowed(text),
+            Self::Text(text) => text,
             Self::Number(value) => value.to_string().into(),
         }
+    }
+
+    pub(super) fn is_empty_text(&self) -> bool {
+        matches!(self, Self::Json(Value::String(text)) if text.is_empty())
     }
 
     /// As a parameter; `None` for an object.

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::description::{Described, RowLayout};
-use super::reading::ReadingPlan;
+use super::plan::ReadingPlan;
 
 /// Why a description cannot be followed, and where in its text.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,26 +1,24 @@
 //! Makes a case of each row, as the description says.
 
-use std::collections::BTreeMap;
-use std::collections::hash_map::Entry;
-use std::collections::{HashMap, HashSet};
+use std::borrow::Cow;
+use std::collections::HashSet;
 
 use serde_json::{Value, json};
-use serde_json_path::JsonPath;
 
-use super::description::{Derived, Described, DescribedMetric, RowLayout, template_fields};
-use super::field::{FieldPath, FieldValue, field_name};
+use super::description::{Derived, Described, RowLayout};
+use super::field::{FieldPath, FieldValue};
+use super::plan::{FieldChoice, PlannedMetric, ReadingPlan};
+use super::runs::Runs;
 use super::source::{self, DerivedRow, ListedObject, SourceRow, failed_row};
 use super::text;
 use crate::adapters::formats::interface::format::{
     DeclaredFormat, FormatAbout, ResultFile, ResultFormat, RunReading,
 };
-use crate::adapters::formats::interface::repeats::join;
 use crate::adapters::formats::readers::table::no_value;
-use crate::adapters::formats::readers::values::unknown;
-use crate::adapters::interface::adapter::{End, MetricReading, Reading, Reads};
+use crate::adapters::interface::adapter::{End, Reading, Reads};
 use crate::adapters::interface::case::{ended, fail, failed, metric_name, named, skipped, summary};
 use crate::adapters::interface::output::ReadError;
-use gbench_model::{ParamValue, Params, Unread, direction_of_unit};
+use gbench_model::{Params, Unread, direction_of_unit};
 
 const ROWS: &str = "rows";
 
@@ -41,9 +39,11 @@ impl ResultFormat for Described {
         let plan = ReadingPlan::of(self).map_err(|(_, what)| file.wrong(what))?;
         let mut runs = Runs::default();
         let texts = plan.texts(file)?;
-        let mut unread = plan.each_row(file, &mut |row| match self.derived.as_slice() {
-            [] => plan.add(row, &mut runs),
-            derived => plan.add(&DerivedRow { row, fields: plan.derived(row, derived, &texts) }, &mut runs),
+        let mut unread = plan.each_row(file, &mut |row| {
+            if plan.derived.is_empty() {
+                return plan.add(row, &mut runs);
+            }
+            plan.add(&DerivedRow { row, fields: plan.derived(row, &texts) }, &mut runs)
         })?;
         unread.fields(std::mem::take(&mut runs.others));
         if let Some(run) = runs.runs.first_mut() {
@@ -67,40 +67,16 @@ impl ResultFormat for Described {
     }
 }
 
-/// A description whose fields are parsed.
-pub(super) struct ReadingPlan<'d> {
-    described: &'d Described,
-    path: Option<JsonPath>,
-    fields: HashMap<&'d str, FieldPath>,
-}
-
-impl<'d> ReadingPlan<'d> {
-    /// Errors: a field that is not a valid JSON path, and why.
-    pub(super) fn of(described: &'d Described) -> Result<Self, (String, String)> {
-        let path = match &described.layout {
-            RowLayout::Json(path) => Some(
-                JsonPath::parse(path)
-                    .map_err(|error| (path.clone(), format!("`{path}` is not a JSON path: {error}")))?,
-            ),
-            RowLayout::Auto | RowLayout::Csv | RowLayout::Text(_) => None,
-        };
-        let parsed = |name: &'d str| {
-            FieldPath::parse(name).map(|field| (name, field)).map_err(|what| (name.to_owned(), what))
-        };
-        let fields = described.named_fields().map(parsed).collect::<Result<_, _>>()?;
-        Ok(Self { described, path, fields })
-    }
-
+impl ReadingPlan<'_> {
     fn each_row(&self, file: &ResultFile, sink: source::Sink) -> Result<Unread, ReadError> {
         let text = file.text()?;
-        let outward = self.fields.values().any(FieldPath::leaves_the_row);
         let is_json = text.trim_start().starts_with(['{', '[']);
         match &self.described.layout {
-            RowLayout::Json(_) => source::json(file, self.path.as_ref(), outward, sink)?,
-            RowLayout::Auto if is_json => source::json(file, None, outward, sink)?,
+            RowLayout::Json(_) => source::json(file, self.path.as_ref(), self.outward, sink)?,
+            RowLayout::Auto if is_json => source::json(file, None, self.outward, sink)?,
             RowLayout::Auto | RowLayout::Csv => {
-                let needed = self.described.needed();
-                let columns: Vec<&FieldPath> = needed.filter_map(|name| self.fields.get(name)).collect();
+                let columns: Vec<FieldPath> =
+                    self.described.needed().filter_map(|name| FieldPath::parse(name).ok()).collect();
                 source::table(file, text, &columns, sink)?;
             }
             RowLayout::Text(layout) => return text::rows(file, text, layout, sink),
@@ -108,281 +84,189 @@ impl<'d> ReadingPlan<'d> {
         Ok(Unread::default())
     }
 
-    /// The value of a field that the description names.
-    fn cell<'r>(&self, row: &'r dyn SourceRow, name: &str) -> Option<FieldValue<'r>> {
-        row.cell(self.fields.get(name)?)
-    }
-
     /// The texts of the fields whose parts depend on other rows.
     fn texts(&self, file: &ResultFile) -> Result<HashSet<String>, ReadError> {
         let mut texts = HashSet::new();
-        let fields: Vec<&str> = self
-            .described
-            .derived
-            .iter()
-            .filter(|it| !it.companions.is_empty())
-            .map(|it| it.field.as_str())
-            .collect();
+        let depends = |derived: &Derived| {
+            let ends: Vec<&str> = derived.companions.iter().map(String::as_str).collect();
+            !ends.is_empty() && file.holds(&ends)
+        };
+        let fields: Vec<&FieldPath> =
+            self.derived.iter().filter(|(_, derived)| depends(derived)).map(|(field, _)| field).collect();
         if !fields.is_empty() {
             self.each_row(file, &mut |row| {
-                texts.extend(fields.iter().filter_map(|field| self.text(row, field)));
+                texts.extend(fields.iter().filter_map(|field| Some(row.text(field)?.into_owned())));
                 Ok(())
             })?;
         }
         Ok(texts)
     }
 
-    fn derived(
-        &self,
-        row: &dyn SourceRow,
-        derived: &[Derived],
-        texts: &HashSet<String>,
-    ) -> HashMap<String, String> {
-        let mut fields = HashMap::new();
-        for Derived { field, groups, companions } in derived {
-            let Some(text) = self.text(row, field) else { continue };
+    fn derived<'p>(&'p self, row: &dyn SourceRow, texts: &HashSet<String>) -> Vec<(&'p str, String)> {
+        let mut fields: Vec<(&str, String)> = Vec::new();
+        let mut set = |name: &'p str, text: String| match fields.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, known)) => *known = text,
+            None => fields.push((name, text)),
+        };
+        for (field, Derived { groups, companions, .. }) in &self.derived {
+            let Some(text) = row.text(field) else { continue };
+            // Most files have no such rows.
+            if texts.is_empty() && !companions.is_empty() {
+                if groups.0.is_match(&text) {
+                    set("case", text.into_owned());
+                }
+                continue;
+            }
             let Some(found) = groups.0.captures(&text) else { continue };
             let case = found.name("case").map_or("", |case| case.as_str());
             if !companions.iter().all(|end| texts.contains(&format!("{case}{end}"))) {
-                fields.insert("case".to_owned(), text);
+                drop(found);
+                set("case", text.into_owned());
                 continue;
             }
-            let named = groups.0.capture_names().flatten();
-            fields.extend(
-                named.filter_map(|name| Some((name.to_owned(), found.name(name)?.as_str().to_owned()))),
-            );
+            for (group, name) in groups.0.capture_names().enumerate() {
+                if let (Some(name), Some(found)) = (name, found.get(group)) {
+                    set(name, found.as_str().to_owned());
+                }
+            }
         }
         fields
     }
 
-    fn text(&self, row: &dyn SourceRow, name: &str) -> Option<String> {
-        Some(self.cell(row, name)?.text().into_owned())
-    }
-
-    /// The values of the fields that the row has, by their names; of `tags.*` all that nothing else names.
-    fn values<'r>(
-        &self,
-        row: &'r dyn SourceRow,
-        names: &'r [String],
-    ) -> impl Iterator<Item = (String, ParamValue)> + use<'_, 'r, 'd> {
-        names.iter().flat_map(move |name| {
-            let Some(prefix) = name.strip_suffix('*') else {
-                let value = self.cell(row, name).and_then(|cell| cell.param());
-                return value.map(|value| (field_name(name), value)).into_iter().collect::<Vec<_>>();
-            };
-            let object =
-                prefix.strip_suffix('.').and_then(|object| row.cell(&FieldPath::parse(object).ok()?));
-            let names: Vec<String> = match &object {
-                Some(FieldValue::Json(Value::Object(entries))) => entries.keys().cloned().collect(),
-                _ => {
-                    row.names().iter().filter_map(|own| own.strip_prefix(prefix)).map(str::to_owned).collect()
-                }
-            };
-            names.into_iter().filter_map(|name| self.unnamed(row, prefix, name)).collect()
-        })
-    }
-
-    /// A field that nothing names, by its name after a prefix, and its value.
-    fn unnamed(&self, row: &dyn SourceRow, prefix: &str, name: String) -> Option<(String, ParamValue)> {
-        let whole = format!("{prefix}{name}");
-        let is_named = self.fields.values().any(|field| field.text == whole);
-        let value = row.cell(&FieldPath::parse(&whole).ok()?)?.param()?;
-        let is_empty = matches!(&value, ParamValue::Text(text) if text.is_empty());
-        (!is_named && !is_empty).then_some((name, value))
-    }
-
-    /// The same as facts: a version such as `5.10` is not the number 5.1.
-    fn facts<'r>(
-        &self,
-        row: &'r dyn SourceRow,
-        names: &'r [String],
-    ) -> impl Iterator<Item = (String, Value)> + use<'_, 'r, 'd> {
-        self.values(row, names).map(move |(name, value)| {
-            let field = names.iter().find(|field| field_name(field) == name);
-            let text =
-                field.and_then(|field| self.text(row, field)).filter(|text| *text != value.to_string());
-            (name, text.map_or_else(|| json!(value), |text| json!(text)))
-        })
-    }
-
-    fn is_one_of(&self, row: &dyn SourceRow, name: &str, values: &[String]) -> bool {
-        self.cell(row, name).is_some_and(|cell| values.iter().any(|value| *value == cell.text()))
-    }
-
-    /// A text whose `{fields}` are replaced. Errors: the row lacks one.
-    fn filled(&self, row: &dyn SourceRow, template: &str) -> Result<String, ReadError> {
-        template_fields(template).try_fold(template.to_owned(), |text, name| {
-            let value = self.text(row, name).ok_or_else(|| row.wrong(format!("the row has no `{name}`")))?;
-            Ok(text.replace(&format!("{{{name}}}"), &value))
-        })
-    }
-
-    /// Adds the case of a row to the run of its commit and its facts.
     fn add(&self, row: &dyn SourceRow, runs: &mut Runs) -> Result<(), ReadError> {
-        let described = self.described;
-        let fits = |(name, value): (&String, &String)| {
-            self.cell(row, name).is_some_and(|cell| cell.text() == value.as_str())
-        };
-        let is_excepted = described.except.iter().any(|(name, values)| self.is_one_of(row, name, values));
-        if is_excepted || !described.conditions.iter().all(fits) {
+        let is_excepted = self.except.iter().any(|choice| choice.is_made(row));
+        if is_excepted || !self.conditions.iter().all(|choice| choice.is_made(row)) {
             return Ok(());
         }
         let mut reading = self.reading(row)?;
         if let Some(message) = row.object().and_then(failed_row) {
             reading = reading.with_end(failed(message));
         }
-        let run = runs.run(self, row);
-        let of_row = |names: &[String]| -> Vec<(String, Value)> { self.facts(row, names).collect() };
-        run.also_of_row(of_row(&described.row_facts));
-        run.settings_of_row(of_row(&described.settings));
-        let others = row.object().filter(|_| described.keeps_others).into_iter().flatten();
-        let others =
-            unknown(others.map(|(name, value)| (name.as_str(), value)), |name| described.knows(name));
-        run.also_of_row(others);
-        if described.keeps_others {
-            for name in row.numbers() {
-                if !runs.seen.contains(name) {
-                    runs.seen.insert(name.to_owned());
-                    runs.others.extend(Some(name).filter(|name| !described.knows(name)).map(str::to_owned));
-                }
-            }
-        }
-        let of_samples: Vec<&str> = described
-            .metrics
-            .iter()
-            .filter(|metric| metric.of_samples && self.is_for(row, metric))
-            .map(|metric| metric.name.as_str())
-            .collect();
-        runs.add(ended(reading), described, &of_samples);
-        Ok(())
+        runs.add(self, row, ended(reading))
     }
 
     fn reading(&self, row: &dyn SourceRow) -> Result<Reading, ReadError> {
-        let described = self.described;
         let mut params = Params::new();
-        for name in &described.parameters {
-            let found = self.cell(row, name).ok_or_else(|| row.wrong(format!("the row has no `{name}`")))?;
+        for field in &self.parameters {
+            let text = &field.field.text;
+            let found = row.cell(&field.field).ok_or_else(|| row.wrong(format!("the row has no `{text}`")))?;
             let value = found.param().ok_or_else(|| {
-                row.wrong(format!("`{name}` is an object, and a parameter is a value or a list of values"))
+                row.wrong(format!("`{text}` is an object, and a parameter is a value or a list of values"))
             })?;
-            params.insert(field_name(name), value);
+            params.insert(field.name.clone(), value);
         }
-        params.extend(self.values(row, &described.optional_parameters));
-        let case = self.filled(row, &described.case)?;
+        for field in &self.optional_parameters {
+            self.values(row, field, &mut |name, cell| {
+                params.extend(cell.param().map(|value| (name, value)));
+            });
+        }
+        let case = self.case.filled(row)?;
         let mut reading = named(if case.is_empty() { ROWS } else { &case }, params);
-        reading.case.case = case;
-        for name in &described.notes {
-            reading.note(&field_name(name), self.cell(row, name).and_then(|cell| Some(json!(cell.param()?))));
+        reading.case.case = case.into_owned();
+        for note in &self.notes {
+            let value = row.cell(&note.field).and_then(|cell| Some(json!(cell.param()?)));
+            reading.note(&note.name, value);
         }
-        let is_failed = described.failed.iter().find(|(name, values)| self.is_one_of(row, name, values));
-        if let Some((name, _)) = is_failed {
-            let message = format!("`{name}` is {}", self.text(row, name).unwrap_or_default());
+        let made = |choices: &[FieldChoice]| {
+            choices.iter().find_map(|choice| {
+                let text = choice.made(row)?;
+                Some(format!("`{}` is {text}", choice.field.text))
+            })
+        };
+        if let Some(message) = made(&self.failed) {
             return Ok(reading.with_end(failed(message)));
         }
-        let is_skipped = described.skipped.iter().find(|(name, values)| self.is_one_of(row, name, values));
-        if let Some((name, _)) = is_skipped {
-            let reason = format!("`{name}` is {}", self.text(row, name).unwrap_or_default());
+        if let Some(reason) = made(&self.skipped) {
             return Ok(reading.with_end(skipped(reason)));
         }
         if let Some(message) = self.failure(row)? {
             return Ok(reading.with_end(failed(message)));
         }
-        for metric in &described.metrics {
+        for metric in &self.metrics {
             // Several descriptions of a metric are alternatives: the first one that the row has.
             let Some(list) = &metric.list else {
                 self.metrics(row, metric, &mut reading)?;
                 continue;
             };
-            match self.cell(row, list) {
+            match row.cell(list) {
                 Some(FieldValue::Json(Value::Array(objects))) => {
                     for object in objects {
                         self.metrics(&ListedObject { row, object }, metric, &mut reading)?;
                     }
                 }
-                Some(_) => return Err(row.wrong(format!("`{list}` is not a list"))),
-                None if metric.optional => {}
-                None => return Err(row.wrong(format!("the row has no `{list}`"))),
+                Some(_) => return Err(row.wrong(format!("`{}` is not a list", list.text))),
+                None if metric.described.optional => {}
+                None => return Err(row.wrong(format!("the row has no `{}`", list.text))),
             }
         }
         Ok(reading)
     }
 
-    fn is_for(&self, row: &dyn SourceRow, metric: &DescribedMetric) -> bool {
-        let is_so = |(name, values): (&String, &Vec<String>)| self.is_one_of(row, name, values);
-        metric.when.iter().all(is_so) && !metric.unless.iter().any(is_so)
-    }
-
     /// Why a row has no measurement, according to its own fields. Errors: the field with its outcome is missing.
     fn failure(&self, row: &dyn SourceRow) -> Result<Option<String>, ReadError> {
-        let Described { errors, positive, zero, equal, passed, .. } = self.described;
         if let Some(line) = row.failed() {
             return Ok(Some(line.to_owned()));
         }
-        let mut messages = errors.iter().filter_map(|name| self.text(row, name));
+        let mut messages = self.errors.iter().filter_map(|field| row.text(field));
         if let Some(message) = messages.find(|text| !["", "{}", "[]", "false"].contains(&text.trim())) {
-            return Ok(Some(message));
+            return Ok(Some(message.into_owned()));
         }
-        for (name, values) in passed {
-            let found = self.text(row, name);
-            let found = found.ok_or_else(|| {
+        for choice in &self.passed {
+            let name = &choice.field.text;
+            let found = row.text(&choice.field).ok_or_else(|| {
                 row.wrong(format!("the row has no `{name}`, the field of its outcome: it is incomplete"))
             })?;
-            if !values.contains(&found) {
+            if !choice.has(&found) {
                 return Ok(Some(format!("`{name}` is {found}")));
             }
         }
         // Missing or not a number: the metric that needs it decides.
-        let not = |names: &[String], is_fine: fn(f64) -> bool, what: &str| {
-            names.iter().find_map(|name| {
-                let found = self.cell(row, name)?;
+        let not = |fields: &[FieldPath], is_fine: fn(f64) -> bool, what: &str| {
+            fields.iter().find_map(|field| {
+                let found = row.cell(field)?;
                 let is_wrong = !found.numbers()?.into_iter().all(is_fine);
-                is_wrong.then(|| format!("`{name}` is {}, which is not {what}", found.text()))
+                is_wrong.then(|| format!("`{}` is {}, which is not {what}", field.text, found.text()))
             })
         };
         let differs = || {
-            equal.iter().find_map(|[one, other]| {
-                let (first, second) = (self.cell(row, one)?, self.cell(row, other)?);
+            self.equal.iter().find_map(|[one, other]| {
+                let (first, second) = (row.cell(one)?, row.cell(other)?);
                 let is_same = first.number()? == second.number()?;
+                let (one, other) = (&one.text, &other.text);
                 (!is_same).then(|| format!("`{one}` is {}, and `{other}` is {}", first.text(), second.text()))
             })
         };
-        let any_of_several = |names: &[String]| {
-            names.iter().find_map(|name| {
-                let found = self.cell(row, name)?;
-                let values = found.numbers()?;
-                let is_fine = values.iter().all(|value| *value > 0.0);
-                (!is_fine).then(|| format!("`{name}` is {}, which is not above zero", found.text()))
-            })
-        };
-        Ok(any_of_several(positive).or_else(|| not(zero, |value| value == 0.0, "zero")).or_else(differs))
+        Ok(not(&self.positive, |value| value > 0.0, "above zero")
+            .or_else(|| not(&self.zero, |value| value == 0.0, "zero"))
+            .or_else(differs))
     }
 
     /// A metric, or those whose names an expression matches.
     fn metrics(
         &self,
         row: &dyn SourceRow,
-        metric: &DescribedMetric,
+        metric: &PlannedMetric,
         reading: &mut Reading,
     ) -> Result<(), ReadError> {
-        if !self.is_for(row, metric) {
+        if !metric.is_for(row) {
             return Ok(());
         }
-        let Some(fields) = &metric.fields else { return self.metric(row, metric, &metric.field, reading) };
+        let described = metric.described;
+        let Some(fields) = &described.fields else {
+            let named = NamedMetric { name: None, unit: &described.unit, field: &metric.field };
+            return self.metric(row, metric, named, reading);
+        };
         for name in row.names() {
             let Some(found) = fields.0.captures(&name) else { continue };
-            let group = |group| found.name(group).map(|found| found.as_str().to_owned());
-            let template = if metric.name.is_empty() { "{name}" } else { &metric.name };
+            let group = |group| found.name(group).map_or("", |found| found.as_str());
+            let template = if described.name.is_empty() { "{name}" } else { &described.name };
             let groups = fields.0.capture_names().flatten();
-            let named = groups.fold(template.to_owned(), |text, name| {
-                text.replace(&format!("{{{name}}}"), &group(name).unwrap_or_default())
-            });
-            let own = DescribedMetric {
-                name: metric_name(&named),
-                unit: group("unit").unwrap_or_else(|| metric.unit.clone()),
-                fields: None,
-                ..metric.clone()
-            };
-            self.metric(row, &own, &name, reading)?;
+            let named = groups
+                .fold(template.to_owned(), |text, name| text.replace(&format!("{{{name}}}"), group(name)));
+            let unit = found.name("unit").map_or(described.unit.as_str(), |found| found.as_str());
+            let field = &FieldPath::parse(&name).map_err(|what| row.wrong(what))?;
+            let named = NamedMetric { name: Some(named), unit, field };
+            self.metric(row, metric, named, reading)?;
         }
         Ok(())
     }
@@ -390,24 +274,16 @@ impl<'d> ReadingPlan<'d> {
     fn metric(
         &self,
         row: &dyn SourceRow,
-        metric: &DescribedMetric,
-        field: &str,
+        metric: &PlannedMetric,
+        named: NamedMetric,
         reading: &mut Reading,
     ) -> Result<(), ReadError> {
-        let parsed;
-        let place = match self.fields.get(field) {
-            Some(place) => place,
-            None => {
-                // It is a name of the row, found by an expression.
-                parsed = FieldPath::parse(field).map_err(|what| row.wrong(what))?;
-                &parsed
-            }
-        };
-        let Some(found) = row.cell(place) else {
-            match row.blank(place) {
-                _ if metric.optional => {}
-                Some(message) => fail(reading, message),
-                None => return Err(row.wrong(format!("the row has no `{field}`"))),
+        let described = metric.described;
+        let field = &named.field.text;
+        let Some(found) = row.cell(named.field) else {
+            if !described.optional {
+                let message = row.blank(named.field);
+                fail(reading, message.ok_or_else(|| row.wrong(format!("the row has no `{field}`")))?);
             }
             return Ok(());
         };
@@ -427,128 +303,63 @@ impl<'d> ReadingPlan<'d> {
         let values = plain
             .as_deref()
             .map_or_else(|| found.numbers(), |text| FieldValue::of_text(text)?.numbers())
-            .or_else(|| found.clock().filter(|_| metric.clock).map(|value| vec![value]));
-        // The author of a format knows its words.
-        let word = no_value(&found.text()).filter(|_| !self.described.keeps_others);
-        if let (None, Some(word)) = (&values, word) {
-            fail(reading, format!("`{field}`: {word}"));
-            return Ok(());
-        }
+            .or_else(|| found.clock().filter(|_| described.clock).map(|value| vec![value]));
         let Some(values) = values else {
+            // The author of a format knows its words.
+            if let Some(word) = no_value(&found.text()).filter(|_| !self.described.keeps_others) {
+                fail(reading, format!("`{field}`: {word}"));
+                return Ok(());
+            }
             if self.described.texts_fail {
                 fail(reading, found.text());
                 return Ok(());
             }
             return Err(row.wrong(format!("`{field}` is `{}`, which is not a number", found.text())));
         };
-        if metric.zero_is_absent && values.iter().all(|value| *value == 0.0) {
+        if described.zero_is_absent && values.iter().all(|value| *value == 0.0) {
             return Ok(());
         }
-        let unit = metric.unit_field.as_ref().and_then(|name| self.text(row, name));
-        let mut unit = unit.unwrap_or_else(|| metric.unit.clone());
-        let mut name = self.filled(row, &metric.name)?;
-        if let Some(found) = metric.split.as_ref().and_then(|split| split.0.captures(&name)) {
+        let unit = metric.unit.as_ref().and_then(|field| row.text(field));
+        let mut unit = unit.unwrap_or(Cow::Borrowed(named.unit));
+        let mut is_of_row = named.name.is_some() || metric.name.has_fields();
+        let mut name = named.name.map_or_else(|| metric.name.filled(row), |name| Ok(Cow::Owned(name)))?;
+        if let Some(found) = described.split.as_ref().and_then(|split| split.0.captures(&name)) {
             let group = |group| found.name(group).map(|found| found.as_str().to_owned());
-            unit = group("unit").unwrap_or(unit);
-            name = group("name").unwrap_or_else(|| name.clone());
+            unit = group("unit").map_or(unit, Cow::Owned);
+            let own = group("name");
+            drop(found);
+            (name, is_of_row) = (own.map_or(name, Cow::Owned), true);
         }
-        let unit = self.described.units.get(&unit).unwrap_or(&unit);
-        let name = if name == metric.name { name } else { metric_name(&name) };
+        // A metric has fewer characters.
+        if is_of_row {
+            name = Cow::Owned(metric_name(&name));
+        }
+        let unit = self.described.units.get(&*unit).map_or(&*unit, String::as_str);
         if reading.metrics.iter().any(|other| other.name == name) {
             return Ok(());
         }
-        let read = reading.metric(&name, unit, metric.better);
-        match (&metric.summary, values.as_slice()) {
-            (Some(beside), [value]) => {
-                let number = |name: &Option<String>| self.cell(row, name.as_ref()?)?.number();
-                let count = number(&beside.count).map(|count| count as u64);
+        let read = reading.metric(&name, unit, described.better);
+        match (&described.summary, values.as_slice()) {
+            (Some(_), [value]) => {
+                let number = |field: &Option<FieldPath>| row.cell(field.as_ref()?)?.number();
+                let count = number(&metric.count).map(|count| count as u64);
                 // One measurement has none, whatever the tool writes.
-                let deviation = number(&beside.deviation).filter(|_| count != Some(1));
+                let deviation = number(&metric.deviation).filter(|_| count != Some(1));
                 read.summary = Some(summary(*value, deviation, count));
             }
             _ => read.values.extend(values),
         }
         // The description cannot know the direction of a unit that the file names.
-        let is_of_file = metric.unit_field.is_some() || metric.fields.is_some() || metric.split.is_some();
-        let is_unknown = is_of_file && metric.better.is_none() && direction_of_unit(unit).is_none();
-        read.judged &= !metric.shown && !is_unknown;
+        let is_of_file = metric.unit.is_some() || described.fields.is_some() || described.split.is_some();
+        let is_unknown = is_of_file && described.better.is_none() && direction_of_unit(unit).is_none();
+        read.judged &= !described.shown && !is_unknown;
         Ok(())
     }
 }
 
-/// The runs of a file, and the places of their cases.
-#[derive(Default)]
-struct Runs {
-    runs: Vec<RunReading>,
-    /// The values that distinguish each run from others of its commit and facts.
-    keys: Vec<Vec<Option<String>>>,
-    /// The run of the last row.
-    last: usize,
-    /// Fields with numbers that a format does not know.
-    others: Vec<String>,
-    /// The fields that were looked at for that.
-    seen: HashSet<String>,
-    /// Only for rows of which several are one case.
-    cases: HashMap<(usize, String), usize>,
-}
-
-impl Runs {
-    fn run(&mut self, plan: &ReadingPlan, row: &dyn SourceRow) -> &mut RunReading {
-        let described = plan.described;
-        let commit = described.commit.as_ref().and_then(|name| plan.text(row, name));
-        let started = described.started.as_ref().and_then(|name| plan.cell(row, name)?.moment());
-        let facts: BTreeMap<String, Value> = plan.facts(row, &described.facts).collect();
-        let key: Vec<Option<String>> = described.runs.iter().map(|name| plan.text(row, name)).collect();
-        let is_same = |(run, other): (&RunReading, &Vec<Option<String>>)| {
-            run.commit == commit && run.facts == facts && *other == key
-        };
-        let place = self.runs.iter().zip(&self.keys).position(is_same).unwrap_or(self.runs.len());
-        if place == self.runs.len() {
-            self.runs.push(RunReading { commit, facts, ..RunReading::default() });
-            self.keys.push(key);
-        }
-        self.last = place;
-        let run = &mut self.runs[place];
-        // The run began with its first row.
-        run.started = run.started.take().into_iter().chain(started).min();
-        run
-    }
-
-    /// Adds a case to the run of the last row. `of_samples`: metrics that the row has only if the case has no samples.
-    fn add(&mut self, mut reading: Reading, described: &Described, of_samples: &[&str]) {
-        let readings = &mut self.runs[self.last].readings;
-        if !(described.joins || described.samples) {
-            readings.push(reading);
-            return;
-        }
-        match self.cases.entry((self.last, reading.case.native.clone())) {
-            Entry::Vacant(place) => {
-                place.insert(readings.len());
-                readings.push(reading);
-            }
-            Entry::Occupied(mut place) => {
-                let known = &mut readings[*place.get()];
-                reading.metrics.retain(|metric| {
-                    let is_known = known.metrics.iter().any(|other| other.name == metric.name);
-                    !(is_known && of_samples.contains(&metric.name.as_str()))
-                });
-                let is_new =
-                    |metric: &MetricReading| known.metrics.iter().all(|other| other.name != metric.name);
-                let fits = described.samples || reading.metrics.iter().all(is_new);
-                if fits {
-                    joined(known, reading);
-                } else {
-                    // The rows after it belong to the new one.
-                    place.insert(readings.len());
-                    readings.push(reading);
-                }
-            }
-        }
-    }
-}
-
-/// Adds the metrics of another row to a case. Summaries of several rows are values.
-fn joined(known: &mut Reading, mut again: Reading) {
-    known.metadata.append(&mut again.metadata);
-    join(known, again);
+struct NamedMetric<'a> {
+    /// That an expression found; `None`: the name that the description states.
+    name: Option<String>,
+    unit: &'a str,
+    field: &'a FieldPath,
 }

@@ -1,8 +1,7 @@
 //! Finds the rows of a file in JSON or in a table. `text` finds those in the lines of a text.
 
 use std::borrow::Cow;
-use std::cell::RefCell;
-use std::collections::HashMap;
+use std::cell::{OnceCell, RefCell};
 use std::fmt;
 
 use memchr::memmem;
@@ -14,9 +13,9 @@ use serde_json_path::{JsonPath, LocatedNode, PathElement};
 
 use super::field::{FieldPath, FieldPlace, FieldValue, names_of, nested, of_object};
 use crate::adapters::formats::interface::format::ResultFile;
-use crate::adapters::formats::readers::table::{CsvRow, CsvTable, lines, number};
+use crate::adapters::formats::readers::table::{CsvReader, CsvRow, lines, number};
 use crate::adapters::interface::output::ReadError;
-use crate::adapters::readers::loose_json::standard_json;
+use crate::adapters::readers::loose_json::readable;
 
 /// A row of a file, as its place and its fields.
 pub(super) trait SourceRow {
@@ -31,8 +30,12 @@ pub(super) trait SourceRow {
 
     fn wrong(&self, what: String) -> ReadError;
 
-    /// The fields with a number, without those in objects or lists.
-    fn numbers(&self) -> Vec<&str> {
+    fn text(&self, field: &FieldPath) -> Option<Cow<'_, str>> {
+        self.cell(field).map(FieldValue::into_text)
+    }
+
+    /// The fields with a number that are not known, without those in objects or lists.
+    fn other_numbers(&self, _is_known: &dyn Fn(&str) -> bool) -> Vec<&str> {
         Vec::new()
     }
 
@@ -82,9 +85,10 @@ impl SourceRow for JsonRow<'_> {
         self.node.row.as_object()
     }
 
-    fn numbers(&self) -> Vec<&str> {
+    fn other_numbers(&self, is_known: &dyn Fn(&str) -> bool) -> Vec<&str> {
         let entries = self.node.row.as_object().into_iter().flatten();
-        entries.filter(|(_, value)| value.is_number()).map(|(name, _)| name.as_str()).collect()
+        let others = entries.filter(|(name, value)| value.is_number() && !is_known(name));
+        others.map(|(name, _)| name.as_str()).collect()
     }
 }
 
@@ -120,7 +124,7 @@ pub(super) fn json(
     outward: bool,
     sink: Sink,
 ) -> Result<(), ReadError> {
-    let text = standard_json(file.bytes);
+    let text = readable(file.bytes);
     let wrong = |error: serde_json::Error| {
         let words = error.to_string();
         let what = words.rsplit_once(" at line ").map_or(words.as_str(), |(what, _)| what);
@@ -197,7 +201,7 @@ fn each_node(
     outward: bool,
     found: Found,
 ) -> Result<(), ReadError> {
-    let every = JsonPath::parse("$[*]").ok().filter(|_| document.is_array());
+    let every = document.is_array().then(|| JsonPath::parse("$[*]").ok()).flatten();
     match path.or(every.as_ref()) {
         Some(path) if outward => {
             path.query_located(document).iter().try_for_each(|node| found(Node::located(document, node)))
@@ -278,32 +282,42 @@ pub(super) const DELIMITERS: [u8; 5] = [b',', b';', b'\t', b'|', b' '];
 const MAX_BEFORE: usize = 200;
 
 struct TableRow<'a> {
-    table: &'a CsvTable<'a>,
+    header: &'a [String],
     file: &'a ResultFile<'a>,
     row: &'a CsvRow,
+    /// The columns that are not known, once a row has asked for them.
+    others: &'a OnceCell<Vec<usize>>,
+}
+
+impl TableRow<'_> {
+    fn own(&self, field: &FieldPath) -> Option<&str> {
+        let column = self.header.iter().position(|name| *name == field.text)?;
+        Some(self.row.cell(column))
+    }
 }
 
 impl SourceRow for TableRow<'_> {
     fn cell(&self, field: &FieldPath) -> Option<FieldValue<'_>> {
-        if let Some(column) = self.table.column(&field.text) {
-            return FieldValue::of_text(self.row.cell(column));
+        if let Some(cell) = self.own(field) {
+            return FieldValue::of_text(cell);
         }
         let FieldPlace::Named { minus: Some(pair), .. } = &field.place else { return None };
         Some(FieldValue::Number(self.cell(&pair.0)?.minus(&self.cell(&pair.1)?)?))
     }
 
     fn blank(&self, field: &FieldPath) -> Option<String> {
-        let is_empty = self.row.cell(self.table.column(&field.text)?).is_empty();
-        is_empty.then(|| format!("the cell of `{}` in line {} is empty", field.text, self.row.line))
+        self.own(field)?.is_empty().then(|| format!("the cell of `{}` in line {} is empty", field.text, self.row.line))
     }
 
     fn names(&self) -> Vec<String> {
-        self.table.header.clone()
+        self.header.to_vec()
     }
 
-    fn numbers(&self) -> Vec<&str> {
-        let columns = self.table.header.iter().zip(&self.row.cells);
-        columns.filter(|(_, cell)| number(cell).is_some()).map(|(name, _)| name.as_str()).collect()
+    fn other_numbers(&self, is_known: &dyn Fn(&str) -> bool) -> Vec<&str> {
+        let is_other = |column: &usize| !is_known(&self.header[*column]);
+        let others = self.others.get_or_init(|| (0..self.header.len()).filter(is_other).collect());
+        let others = others.iter().filter(|column| number(self.row.cell(**column)).is_some());
+        others.map(|column| self.header[*column].as_str()).collect()
     }
 
     fn wrong(&self, what: String) -> ReadError {
@@ -331,7 +345,7 @@ pub(super) fn header_cells(header: &str, delimiter: u8) -> Vec<&str> {
 pub(super) fn table(
     file: &ResultFile,
     text: &str,
-    columns: &[&FieldPath],
+    columns: &[FieldPath],
     sink: Sink,
 ) -> Result<(), ReadError> {
     let missing = |header: &str, delimiter: u8| {
@@ -357,7 +371,7 @@ pub(super) fn table_by(
     text: &str,
     first_line: usize,
     delimiter: u8,
-    needed: &[&FieldPath],
+    needed: &[FieldPath],
     sink: Sink,
 ) -> Result<(), ReadError> {
     let is_ended = text.ends_with('\n');
@@ -367,12 +381,20 @@ pub(super) fn table_by(
         b' ' => Cow::Owned(lines(text).map(|(_, line, _)| blanks_line(line)).collect()),
         _ => Cow::Borrowed(text),
     };
-    let table = CsvTable::read(*file, &text, first_line, delimiter)?;
-    needed.iter().try_for_each(|column| table.need(&column.text).map(|_| ()))?;
-    if let Some(last) = table.rows.last().filter(|_| !is_ended) {
-        return Err(file.line(last.line, CUT));
+    let mut table = CsvReader::open(*file, &text, first_line, delimiter)?;
+    for FieldPath { text: name, .. } in needed {
+        if !table.header.contains(name) {
+            return Err(file.wrong(format!("it has no column `{name}`")));
+        }
     }
-    table.rows.iter().try_for_each(|row| sink(&TableRow { table: &table, file, row }))
+    let (mut row, others) = (CsvRow::default(), OnceCell::new());
+    while table.next(&mut row)? {
+        if !is_ended && table.is_at_end() {
+            return Err(file.line(row.line, CUT));
+        }
+        sink(&TableRow { header: &table.header, file, row: &row, others: &others })?;
+    }
+    Ok(())
 }
 
 /// The cells of `| a | b |`; nothing of the line below a header.
@@ -393,13 +415,13 @@ fn blanks_line(line: &str) -> String {
 /// A row with fields that are parts of others.
 pub(super) struct DerivedRow<'a> {
     pub row: &'a dyn SourceRow,
-    pub fields: HashMap<String, String>,
+    pub fields: Vec<(&'a str, String)>,
 }
 
 impl SourceRow for DerivedRow<'_> {
     fn cell(&self, field: &FieldPath) -> Option<FieldValue<'_>> {
-        match self.fields.get(&field.text) {
-            Some(text) => FieldValue::of_text(text),
+        match self.fields.iter().find(|(name, _)| *name == field.text) {
+            Some((_, text)) => FieldValue::of_text(text),
             None => self.row.cell(field),
         }
     }
@@ -412,8 +434,8 @@ impl SourceRow for DerivedRow<'_> {
         self.row.names()
     }
 
-    fn numbers(&self) -> Vec<&str> {
-        self.row.numbers()
+    fn other_numbers(&self, is_known: &dyn Fn(&str) -> bool) -> Vec<&str> {
+        self.row.other_numbers(is_known)
     }
 
     fn wrong(&self, what: String) -> ReadError {

@@ -1,7 +1,5 @@
 //! Finds the rows of a text in its lines.
 
-use std::collections::HashMap;
-
 use super::description::{LinePattern, TextLayout};
 use super::field::{FieldPath, FieldPlace, FieldValue};
 use super::source::{CUT, Sink, SourceRow};
@@ -13,7 +11,7 @@ use gbench_model::{Unread, UnreadKind};
 struct TextRow<'a> {
     file: &'a ResultFile<'a>,
     line: usize,
-    fields: HashMap<String, &'a str>,
+    fields: LineFields<'a>,
     failed: Option<&'a str>,
 }
 
@@ -36,7 +34,7 @@ impl SourceRow for TextRow<'_> {
     }
 
     fn names(&self) -> Vec<String> {
-        let mut names: Vec<String> = self.fields.keys().cloned().collect();
+        let mut names: Vec<String> = self.fields.0.iter().map(|(name, _)| (*name).to_owned()).collect();
         names.sort();
         names
     }
@@ -51,14 +49,14 @@ impl SourceRow for TextRow<'_> {
 pub(super) fn rows<'a>(
     file: &'a ResultFile<'a>,
     text: &'a str,
-    layout: &TextLayout,
+    layout: &'a TextLayout,
     sink: Sink,
 ) -> Result<Unread, ReadError> {
-    let mut context: HashMap<String, &str> = HashMap::new();
+    let mut context = LineFields::default();
     // Without a line that begins one, the whole file is a row.
     let mut open: Option<TextRow> = None;
     let mut matrix = Matrix::default();
-    let (mut unread, mut row_words) = (Unread::default(), None);
+    let (mut unread, mut row_before) = (Unread::default(), None);
     let mut is_complete = layout.last.is_none();
     let failed =
         lines(text).find(|(_, line, _)| layout.failed.iter().any(|pattern| pattern.0.is_match(line)));
@@ -68,22 +66,23 @@ pub(super) fn rows<'a>(
         if !is_ended && layout.reads(text) {
             return Err(file.line(line, CUT));
         }
-        let looked_like = std::mem::take(&mut row_words);
+        let looked_like: Option<&str> = std::mem::take(&mut row_before);
         if let Some(last) = &layout.last {
             // Another run may follow the last line of one.
             is_complete = last.0.is_match(text) || is_complete && !layout.has_fields(text);
         }
         if let Some(found) = groups(&layout.row, text, false) {
-            row_words = Some(words(text));
-            let cells = found.get("cells").copied();
+            row_before = Some(text);
+            let cells = found.get("cells");
             let fields = row_fields(file, line, &context, found)?;
             let Some(cells) = cells else {
                 sink(&TextRow { file, line, fields, failed })?;
                 continue;
             };
             for (column, cell) in matrix.row(file, line, cells)? {
-                let own = [("column".to_owned(), column), ("cell".to_owned(), cell)];
-                let fields = fields.clone().into_iter().chain(own).collect();
+                let mut fields = fields.clone();
+                fields.set("column", column);
+                fields.set("cell", cell);
                 sink(&TextRow { file, line, fields, failed })?;
             }
         } else if let Some(found) = groups(&layout.begin, text, false) {
@@ -95,8 +94,8 @@ pub(super) fn rows<'a>(
         } else if let Some(fields) = groups(&layout.part, text, false) {
             match &mut open {
                 Some(row) => {
-                    for (name, text) in fields {
-                        let known = *row.fields.entry(name.clone()).or_insert(text);
+                    for (name, text) in fields.0 {
+                        let known = row.fields.keep(name, text);
                         let is_pair = name == "key" || name == "value";
                         if layout.begin.is_empty() && known != text && !is_pair {
                             let what = format!(
@@ -114,13 +113,15 @@ pub(super) fn rows<'a>(
                 matrix.ended(file)?;
                 matrix = Matrix { line, columns: columns.split_whitespace().collect(), rows: 0 };
             }
-            context.extend(fields);
-        } else if looked_like == Some(words(text)) && text.contains(|c: char| c.is_ascii_digit()) {
+            fields.0.into_iter().for_each(|(name, text)| context.set(name, text));
+        } else if looked_like.is_some_and(|row| words(row) == words(text))
+            && text.contains(|c: char| c.is_ascii_digit())
+        {
             // As many words as the row before it.
             if !layout.ignored.iter().any(|pattern| pattern.0.is_match(text)) {
                 unread.line(UnreadKind::Line, line, text);
             }
-            row_words = looked_like;
+            row_before = looked_like;
         }
     }
     matrix.ended(file)?;
@@ -130,8 +131,8 @@ pub(super) fn rows<'a>(
     let Some(mut row) = open else { return Ok(unread) };
     if layout.begin.is_empty() {
         // The row is the whole file, and so are the lines after its first one.
-        for (name, text) in context {
-            row.fields.entry(name).or_insert(text);
+        for (name, text) in context.0 {
+            row.fields.keep(name, text);
         }
     }
     sink(&row)?;
@@ -155,24 +156,49 @@ impl TextLayout {
     }
 }
 
+/// The texts of fields: a row has few.
+#[derive(Clone, Default)]
+struct LineFields<'a>(Vec<(&'a str, &'a str)>);
+
+impl<'a> LineFields<'a> {
+    fn get(&self, name: &str) -> Option<&'a str> {
+        self.0.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
+    }
+
+    fn set(&mut self, name: &'a str, text: &'a str) {
+        match self.0.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, known)) => *known = text,
+            None => self.0.push((name, text)),
+        }
+    }
+
+    /// The text of a field, which is this one unless it has another.
+    fn keep(&mut self, name: &'a str, text: &'a str) -> &'a str {
+        self.get(name).unwrap_or_else(|| {
+            self.0.push((name, text));
+            text
+        })
+    }
+}
+
 /// The fields of a row, with those of its heading. Errors: it has more values than the heading has names, or fewer.
 fn row_fields<'a>(
     file: &ResultFile,
     line: usize,
-    context: &HashMap<String, &'a str>,
-    found: HashMap<String, &'a str>,
-) -> Result<HashMap<String, &'a str>, ReadError> {
-    let mut fields = context.clone();
-    if let (Some(names), Some(values)) = (context.get("names"), found.get("values")) {
+    context: &LineFields<'a>,
+    found: LineFields<'a>,
+) -> Result<LineFields<'a>, ReadError> {
+    let mut fields = found;
+    if let (Some(names), Some(values)) = (context.get("names"), fields.get("values")) {
         let names: Vec<&str> = names.split(',').map(str::trim).collect();
         let values: Vec<&str> = values.split(',').map(str::trim).collect();
         if names.len() != values.len() {
             let (found, wanted) = (values.len(), names.len());
             return Err(file.line(line, format!("it has {found} values, and the heading names {wanted}")));
         }
-        fields.extend(names.into_iter().map(str::to_owned).zip(values));
+        names.into_iter().zip(values).for_each(|(name, value)| _ = fields.keep(name, value));
     }
-    fields.extend(found);
+    context.0.iter().for_each(|(name, text)| _ = fields.keep(name, text));
     Ok(fields)
 }
 
@@ -215,22 +241,23 @@ impl<'a> Matrix<'a> {
 }
 
 /// The named groups of all expressions that match a line; `None` if none does. `whole`: also those that take no part, as empty.
-fn groups<'a>(patterns: &[LinePattern], line: &'a str, whole: bool) -> Option<HashMap<String, &'a str>> {
-    let mut fields: HashMap<String, &str> = HashMap::new();
+fn groups<'a>(patterns: &'a [LinePattern], line: &'a str, whole: bool) -> Option<LineFields<'a>> {
+    let mut fields = LineFields::default();
     let mut is_match = false;
     for pattern in patterns {
         let Some(found) = pattern.0.captures(line) else { continue };
         is_match = true;
-        for name in pattern.0.capture_names().flatten() {
-            match found.name(name) {
-                Some(found) => _ = fields.insert(name.to_owned(), found.as_str()),
-                None if whole => _ = fields.entry(name.to_owned()).or_default(),
+        for (group, name) in pattern.0.capture_names().enumerate() {
+            let Some(name) = name else { continue };
+            match found.get(group) {
+                Some(found) => fields.set(name, found.as_str()),
+                None if whole => _ = fields.keep(name, ""),
                 None => {}
             }
         }
     }
-    if let (Some(key), Some(value)) = (fields.get("key").copied(), fields.get("value").copied()) {
-        fields.insert(key.trim().to_owned(), value);
+    if let (Some(key), Some(value)) = (fields.get("key"), fields.get("value")) {
+        fields.set(key.trim(), value);
     }
     is_match.then_some(fields)
 }
