@@ -124,22 +124,21 @@ pub fn is_nsys_header(line: &str) -> bool {
 /// The tables of `nsys stats --format csv`: the line at which each begins, from 1, and its text with its header. An empty line
 /// or another header ends a table. Errors: the last line of a table is truncated.
 pub fn nsys_tables(text: &str) -> Result<Vec<(usize, String)>, DamagedCsv> {
-    let firsts: Vec<usize> =
-        lines(text).filter(|(_, line, _)| is_nsys_header(line)).map(|(at, ..)| at).collect();
-    let table = |first: usize| {
-        let part: Vec<&str> = text
-            .split_inclusive('\n')
-            .skip(first - 1)
-            .enumerate()
-            .take_while(|(at, line)| !line.trim().is_empty() && (*at == 0 || !is_nsys_header(line)))
-            .map(|(_, line)| line)
-            .collect();
-        if part.last().is_some_and(|line| !line.ends_with('\n')) {
-            return Err(DamagedCsv { line: first + part.len() - 1, what: "the row is incomplete" });
+    let mut tables: Vec<(usize, String)> = Vec::new();
+    let mut is_open = false;
+    for (at, line) in text.split_inclusive('\n').enumerate() {
+        if is_nsys_header(line) {
+            tables.push((at + 1, String::new()));
+            is_open = true;
         }
-        Ok((first, part.concat()))
-    };
-    firsts.into_iter().map(table).collect()
+        is_open &= !line.trim().is_empty();
+        let Some((_, table)) = tables.last_mut().filter(|_| is_open) else { continue };
+        if !line.ends_with('\n') {
+            return Err(DamagedCsv { line: at + 1, what: "the row is incomplete" });
+        }
+        table.push_str(line);
+    }
+    Ok(tables)
 }
 
 #[cfg(test)]

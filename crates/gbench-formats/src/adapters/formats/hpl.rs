@@ -101,9 +101,9 @@ fn row(file: &ResultFile, at: usize, line: &str) -> Result<Solved, ReadError> {
 }
 
 fn readings(solved: Vec<Solved>) -> Vec<Reading> {
-    let mut readings: Vec<Reading> = Vec::new();
+    let mut cases = Cases::default();
     for row in solved {
-        let reading = of_case(&mut readings, named("hpl", row.params));
+        let reading = cases.of(named("hpl", row.params));
         if row.passed != Some(true) {
             reading.end = failed("the residual check FAILED: the system was not solved");
         } else if row.gflops <= 0.0 {
@@ -113,5 +113,5 @@ fn readings(solved: Vec<Solved>) -> Vec<Reading> {
         shown(reading, "time", "s", row.time);
         shown(reading, "gflops_per_gpu", "GFLOP/s", row.per_gpu);
     }
-    readings
+    cases.into()
 }

@@ -66,7 +66,7 @@ fn of_gpu(key: &str) -> Option<(&str, i64)> {
 }
 
 fn readings_of(record: &Map<String, Value>, count: i64) -> Vec<Reading> {
-    let mut readings: Vec<Reading> = Vec::new();
+    let mut cases = Cases::default();
     for (key, value) in record {
         let Some(value) = value.as_f64() else { continue };
         let mut params = Params::from([("record".to_owned(), ParamValue::Int(count))]);
@@ -77,10 +77,11 @@ fn readings_of(record: &Map<String, Value>, count: i64) -> Vec<Reading> {
             }
             None => ("host", key.as_str()),
         };
-        let reading = of_case(&mut readings, named(case, params));
+        let reading = cases.of(named(case, params));
         let unit = UNITS.iter().find(|(of, _)| *of == name).map_or("", |(_, unit)| unit);
         shown(reading, &word(name), unit, value);
     }
+    let mut readings: Vec<Reading> = cases.into();
     if let Some(time) = record.get("time") {
         for reading in &mut readings {
             reading.metadata.insert("time".into(), time.clone());

@@ -32,7 +32,7 @@ pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
 fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
     let text = file.text()?;
     let (mut keys, mut collective): (Option<Vec<&str>>, Option<&str>) = (None, None);
-    let (mut readings, mut bounds): (Vec<Reading>, Option<bool>) = (Vec::new(), None);
+    let (mut cases, mut bounds): (Cases, Option<bool>) = (Cases::default(), None);
     let (mut devices, mut run) = (Vec::new(), RunReading::default());
     let mut programs: Vec<&str> = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').collect();
     programs.retain(|word| word.ends_with(PROGRAM));
@@ -95,16 +95,16 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
                     new.also(program.map(|name| text_param("collective", name)));
                 }
                 new.also(more.clone());
-                add(&mut readings, file, number, new, half)?;
+                add(&mut cases, file, number, new, half)?;
             }
         }
     }
     match bounds {
         None => Err(file.wrong("`# Out of bounds values` is missing: the program did not end")),
-        Some(false) if readings.iter().all(|reading| reading.end == End::Measured) => {
+        Some(false) if cases.readings().iter().all(|reading| reading.end == End::Measured) => {
             Err(file.wrong("values are out of bounds, in an unknown row"))
         }
-        Some(_) => Ok(vec![RunReading { readings, ..run }.fact("devices", devices)]),
+        Some(_) => Ok(vec![RunReading { readings: cases.into(), ..run }.fact("devices", devices)]),
     }
 }
 
@@ -159,7 +159,7 @@ fn device<'a>(words: &[&'a str]) -> Option<(Option<&'a str>, String)> {
 
 /// Adds half a row. A size that was measured twice, as for sizes below an element, is one case with two values.
 fn add(
-    readings: &mut Vec<Reading>,
+    cases: &mut Cases,
     file: &ResultFile,
     line: usize,
     new: Reading,
@@ -180,7 +180,7 @@ fn add(
                 .ok_or_else(|| file.line(line, format!("`{text}` is not a valid number of errors")))?,
         ),
     };
-    let reading = of_case(readings, new);
+    let reading = cases.of(new);
     // The old column contains rounding differences, far below one.
     if wrong_values.is_some_and(|wrong| wrong >= 1.0 || !wrong.is_finite()) {
         reading.end = failed(format!("{wrong} values are wrong"));

@@ -4,6 +4,8 @@
 //! Older versions have other names for the same columns, and no median. All times are nanoseconds. An empty line
 //! separates several tables.
 
+use std::collections::HashSet;
+
 use super::interface::prelude::*;
 use gbench_model::UnreadKind;
 use gbench_model::profiler_csv::nsys::{COUNTS, MAX, MEAN, MEDIAN, MIN, NAMES, SHARE, STDDEV, TOTAL};
@@ -31,9 +33,9 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
     if tables.is_empty() {
         return Err(file.wrong(format!("no line names the columns `Time (%)` and `{TOTAL}`")));
     }
-    let (mut readings, mut read) = (Vec::new(), Vec::new());
+    let (mut readings, mut read) = (Vec::new(), HashSet::new());
     for (first, part) in tables {
-        read.push(first..first + part.lines().count());
+        read.extend(first..first + part.lines().count());
         let table = CsvTable::read(*file, &part, first, b',')?;
         for row in &table.rows {
             readings.push(reading(file, &table, row)?);
@@ -41,7 +43,7 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
     }
     // Rows of other tables, such as those of sizes.
     let mut run = RunReading::from(readings);
-    for (at, line, _) in lines(text).filter(|(at, ..)| !read.iter().any(|lines| lines.contains(at))) {
+    for (at, line, _) in lines(text).filter(|(at, ..)| !read.contains(at)) {
         if line.split(',').filter(|cell| number(cell).is_some()).count() > 3 {
             run.unread.line(UnreadKind::Row, at, line);
         }

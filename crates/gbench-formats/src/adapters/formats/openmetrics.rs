@@ -70,7 +70,7 @@ fn kind(line: &str) -> Option<(&str, &str)> {
 fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
     let text = file.text()?;
     let (mut kinds, mut units) = (HashMap::new(), HashMap::new());
-    let (mut readings, mut is_ended, mut unread) = (Vec::new(), false, Unread::default());
+    let (mut cases, mut is_ended, mut unread) = (Cases::default(), false, Unread::default());
     for (at, line, is_whole) in lines(text).filter(|(_, line, _)| !line.trim().is_empty()) {
         is_ended = line == "# EOF";
         if let Some((name, kind)) = kind(line) {
@@ -85,7 +85,7 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
             let sample = Sample::parse(line)
                 .ok_or_else(|| file.line(at, "it is not a sample such as `name{label=\"value\"} 1.5`"))?;
             match sample.reading(&kinds, &units) {
-                Some(reading) => add(&mut readings, reading),
+                Some(reading) => add(&mut cases, reading),
                 // A counter or a histogram may be a measurement.
                 None if !sample.is_own() => unread.line(UnreadKind::Line, at, line),
                 None => {}
@@ -96,12 +96,12 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
     if !units.is_empty() && !is_ended {
         return Err(file.wrong("it is incomplete: `# EOF` is missing at its end"));
     }
-    Ok(vec![RunReading { unread, ..readings.into() }])
+    Ok(vec![RunReading { readings: cases.into(), unread, ..RunReading::default() }])
 }
 
 /// `kernel_seconds` and `kernel_bytes` are two figures of one case.
-fn add(readings: &mut Vec<Reading>, mut reading: Reading) {
-    let known = readings.iter_mut().find(|known| known.case == reading.case && known.end == reading.end);
+fn add(cases: &mut Cases, mut reading: Reading) {
+    let known = cases.find(&reading, |known| known.case == reading.case && known.end == reading.end);
     let is_new = |known: &Reading| {
         reading.metrics.iter().all(|metric| known.metrics.iter().all(|other| other.name != metric.name))
     };
@@ -109,7 +109,7 @@ fn add(readings: &mut Vec<Reading>, mut reading: Reading) {
         Some(known) if !reading.metrics.is_empty() && is_new(known) => {
             known.metrics.append(&mut reading.metrics)
         }
-        _ => readings.push(reading),
+        _ => _ = cases.add(reading),
     }
 }
 

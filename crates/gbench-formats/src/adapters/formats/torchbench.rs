@@ -30,10 +30,10 @@ pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
 
 fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
     let found: Document = document(file)?;
-    let mut readings = Vec::new();
+    let mut cases = Cases::default();
     for (key, value) in &found.metrics.0 {
         let (case, params, metric, unit) = parts(&found.name, key);
-        let reading = of_case(&mut readings, named(case, params));
+        let reading = cases.of(named(case, params));
         match value {
             Value::String(text) => ended_by(reading, &metric, text),
             Value::Number(number) => {
@@ -50,6 +50,7 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
             _ => return Err(file.at(format!("metrics[\"{key}\"]"), "it is neither a number nor a text")),
         }
     }
+    let mut readings: Vec<Reading> = cases.into();
     for reading in &mut readings {
         if reading.end == End::Measured && reading.metrics.is_empty() {
             reading.end = skipped("it was checked, and not measured");

@@ -4,6 +4,8 @@
 //! The last row of the CSV is an average of all inputs, and is ignored, as are the averages of the JSON. A backend that
 //! failed has its error as its first metric, and no other; it may also have 0.0.
 
+use std::collections::{HashMap, HashSet};
+
 use super::interface::prelude::*;
 
 /// Metrics that the tool defines: name here, unit, judged. Other metrics are shown without a unit.
@@ -48,8 +50,7 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
 
 /// The cells of one input and backend, in the order of the file.
 struct Case {
-    name: String,
-    params: Params,
+    reading: Reading,
     cells: Vec<(String, Cell)>,
 }
 
@@ -78,7 +79,7 @@ impl Cell {
 
 impl Case {
     fn reading(self) -> Reading {
-        let mut reading = named(&self.name, self.params);
+        let mut reading = self.reading;
         let has_time =
             self.cells.iter().any(|(name, cell)| name == "latency" && matches!(cell, Cell::Number(_)));
         for (name, cell) in &self.cells {
@@ -122,12 +123,21 @@ impl Case {
     }
 }
 
-fn add(cases: &mut Vec<Case>, name: &str, params: Params, metric: &str, cell: Cell) {
-    let same = |case: &Case| case.name == name && case.params == params;
-    // It is nearly always the last one.
-    match cases.iter().rposition(same).and_then(|place| cases.get_mut(place)) {
-        Some(case) => case.cells.push((metric.to_owned(), cell)),
-        None => cases.push(Case { name: name.to_owned(), params, cells: vec![(metric.to_owned(), cell)] }),
+/// The cases in the order of the file, and their places by their names.
+#[derive(Default)]
+struct Found {
+    cases: Vec<Case>,
+    places: HashMap<String, usize>,
+}
+
+impl Found {
+    fn add(&mut self, name: &str, params: Params, metric: &str, cell: Cell) {
+        let reading = named(name, params);
+        let place = *self.places.entry(reading.case.native.clone()).or_insert(self.cases.len());
+        if place == self.cases.len() {
+            self.cases.push(Case { reading, cells: Vec::new() });
+        }
+        self.cases[place].cells.push((metric.to_owned(), cell));
     }
 }
 
@@ -154,8 +164,8 @@ fn csv(file: &ResultFile) -> Result<Vec<Case>, ReadError> {
             file.wrong("the last row is not `average`: the table is incomplete, or not one of TritonBench")
         );
     }
-    let mut cases = Vec::new();
-    let mut inputs = std::collections::HashSet::new();
+    let mut found = Found::default();
+    let mut inputs = HashSet::new();
     for row in &table.rows {
         let x = row.cells.first().map(String::as_str).unwrap_or_default();
         if ["average", "hashes"].contains(&x) {
@@ -168,11 +178,11 @@ fn csv(file: &ResultFile) -> Result<Vec<Case>, ReadError> {
             // A column for all providers has no provider, and is not a result.
             if let Some((provider, metric)) = column.split_once('-') {
                 let params = backend((if input.is_empty() { "x" } else { input }, param(x)), provider);
-                add(&mut cases, "tritonbench", params, metric, Cell::of(cell));
+                found.add("tritonbench", params, metric, Cell::of(cell));
             }
         }
     }
-    Ok(cases)
+    Ok(found.cases)
 }
 
 #[derive(Deserialize)]
@@ -185,7 +195,7 @@ struct Document {
 /// The cases and the environment.
 fn json(file: &ResultFile) -> Result<(Vec<Case>, Entries<Value>), ReadError> {
     let document: Document = document(file)?;
-    let mut cases = Vec::new();
+    let mut found = Found::default();
     for (key, value) in &document.metrics.0 {
         let Some((name, input, provider, metric)) = parts_of(key) else { continue };
         let cell = match value {
@@ -196,10 +206,10 @@ fn json(file: &ResultFile) -> Result<(Vec<Case>, Entries<Value>), ReadError> {
         };
         let is_input = !["average", "hashes"].contains(&input) && !metric.is_empty();
         if is_input {
-            add(&mut cases, name, backend(("x", param(input)), provider), metric, cell);
+            found.add(name, backend(("x", param(input)), provider), metric, cell);
         }
     }
-    Ok((cases, document.env))
+    Ok((found.cases, document.env))
 }
 
 /// The parts of `tritonbench_gemm_fwd[x_256-triton]_latency`: neither a provider nor a metric contains a bracket, and a

@@ -1,5 +1,7 @@
 //! Builds the results of every reader: cases named by their parameters, figures of each kind, and ends.
 
+use std::collections::HashMap;
+
 use super::adapter::{CaseName, End, MetricReading, Reading, SummaryReading};
 use gbench_model::{ParamValue, Params};
 
@@ -79,13 +81,48 @@ pub(crate) fn summary(value: f64, stddev: Option<f64>, count: Option<u64>) -> Su
     SummaryReading { value, stddev: stddev.filter(|stddev| stddev.is_finite() && *stddev >= 0.0), count }
 }
 
-/// The reading of a case in a list: the existing one, or this new one.
-pub(crate) fn of_case(readings: &mut Vec<Reading>, new: Reading) -> &mut Reading {
-    let place = readings.iter().position(|reading| reading.case == new.case).unwrap_or(readings.len());
-    if place == readings.len() {
-        readings.push(new);
+/// Readings in their order, found by their cases.
+#[derive(Default)]
+pub(crate) struct Cases {
+    readings: Vec<Reading>,
+    /// By the whole name; cases of one may differ in parameters.
+    places: HashMap<String, Vec<usize>>,
+}
+
+impl Cases {
+    /// The reading of a case: the existing one, or this new one.
+    pub(crate) fn of(&mut self, new: Reading) -> &mut Reading {
+        let place = self.place(&new, |known| known.case == new.case).unwrap_or_else(|| self.add(new));
+        &mut self.readings[place]
     }
-    &mut readings[place]
+
+    /// The first reading of its whole name that fits.
+    pub(crate) fn find(&mut self, new: &Reading, fits: impl Fn(&Reading) -> bool) -> Option<&mut Reading> {
+        let place = self.place(new, fits)?;
+        self.readings.get_mut(place)
+    }
+
+    fn place(&self, new: &Reading, fits: impl Fn(&Reading) -> bool) -> Option<usize> {
+        self.places.get(&new.case.native)?.iter().copied().find(|place| fits(&self.readings[*place]))
+    }
+
+    /// Adds a reading, even if its case has one, and returns its place.
+    pub(crate) fn add(&mut self, new: Reading) -> usize {
+        let place = self.readings.len();
+        self.places.entry(new.case.native.clone()).or_default().push(place);
+        self.readings.push(new);
+        place
+    }
+
+    pub(crate) fn readings(&self) -> &[Reading] {
+        &self.readings
+    }
+}
+
+impl From<Cases> for Vec<Reading> {
+    fn from(cases: Cases) -> Self {
+        cases.readings
+    }
 }
 
 pub(crate) fn failed(message: impl Into<String>) -> End {

@@ -16,7 +16,7 @@ pub(crate) use crate::adapters::formats::readers::values::{
 };
 pub(crate) use crate::adapters::interface::adapter::{End, LoadFields, Reading, Reads};
 pub(crate) use crate::adapters::interface::case::{
-    alone, ended, fail, failed, measured, metric_name, named, of_case, shown, skipped, summarised, summary,
+    Cases, alone, ended, fail, failed, measured, metric_name, named, shown, skipped, summarised, summary,
     text_param, word,
 };
 pub(crate) use crate::adapters::interface::output::ReadError;

@@ -40,8 +40,8 @@ pub(super) struct ReadingPlan<'d> {
     pub derived: Vec<(FieldPath, &'d Derived)>,
     pub metrics: Vec<PlannedMetric<'d>>,
     known: KnownNames<'d>,
-    /// A field leaves its row.
-    pub outward: bool,
+    /// The fields that leave their row.
+    pub outward: Vec<FieldPath>,
 }
 
 /// A field with values of which one has a meaning.
@@ -111,12 +111,12 @@ impl<'d> ReadingPlan<'d> {
         let condition = |(name, value): (&'d String, &'d String)| -> Result<_, WrongField> {
             Ok(FieldChoice { field: parsed(name)?, values: std::slice::from_ref(value) })
         };
-        let mut outward = false;
+        let mut outward = Vec::new();
         let mut texts = HashSet::new();
         for name in described.named_fields() {
             let field = parsed(name)?;
-            outward |= field.leaves_the_row();
-            texts.insert(field.text);
+            texts.insert(field.text.clone());
+            outward.extend(Some(field).filter(FieldPath::leaves_the_row));
         }
         let pair = |[one, other]: &[String; 2]| -> Result<_, WrongField> { Ok([parsed(one)?, parsed(other)?]) };
         let derived =

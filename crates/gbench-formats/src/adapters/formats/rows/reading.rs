@@ -72,8 +72,8 @@ impl ReadingPlan<'_> {
         let text = file.text()?;
         let is_json = text.trim_start().starts_with(['{', '[']);
         match &self.described.layout {
-            RowLayout::Json(_) => source::json(file, self.path.as_ref(), self.outward, sink)?,
-            RowLayout::Auto if is_json => source::json(file, None, self.outward, sink)?,
+            RowLayout::Json(_) => source::json(file, self.path.as_ref(), &self.outward, sink)?,
+            RowLayout::Auto if is_json => source::json(file, None, &self.outward, sink)?,
             RowLayout::Auto | RowLayout::Csv => {
                 let columns: Vec<FieldPath> =
                     self.described.needed().filter_map(|name| FieldPath::parse(name).ok()).collect();

@@ -18,8 +18,8 @@ use crate::adapters::interface::output::ReadError;
 #[derive(Default)]
 pub(super) struct Runs {
     pub runs: Vec<RunReading>,
-    /// The values that distinguish each run from others of its commit and facts.
-    keys: Vec<Vec<Option<String>>>,
+    /// The place of each run, by its commit, its facts and the values that distinguish it.
+    places: HashMap<String, usize>,
     /// The run of the last row.
     last: usize,
     /// Fields with numbers that a format does not know.
@@ -60,13 +60,9 @@ impl Runs {
         let started = plan.started.as_ref().and_then(|field| row.cell(field)?.moment());
         let facts: BTreeMap<String, Value> = facts(plan, row, &plan.facts).into_iter().collect();
         let key: Vec<Option<String>> = plan.runs.iter().map(text).collect();
-        let is_same = |(run, other): (&RunReading, &Vec<Option<String>>)| {
-            run.commit == commit && run.facts == facts && *other == key
-        };
-        let place = self.runs.iter().zip(&self.keys).position(is_same).unwrap_or(self.runs.len());
+        let place = *self.places.entry(format!("{commit:?}{facts:?}{key:?}")).or_insert(self.runs.len());
         if place == self.runs.len() {
             self.runs.push(RunReading { commit, facts, ..RunReading::default() });
-            self.keys.push(key);
         }
         self.last = place;
         let run = &mut self.runs[place];

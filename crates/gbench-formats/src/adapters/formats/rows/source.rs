@@ -62,7 +62,14 @@ struct JsonRow<'a> {
 impl SourceRow for JsonRow<'_> {
     fn cell(&self, field: &FieldPath) -> Option<FieldValue<'_>> {
         match &field.place {
-            FieldPlace::Document(outer) => of_object(self.node.whole?, outer),
+            FieldPlace::Document(outer) => match outer.place {
+                // A path may look at every row.
+                FieldPlace::Path(_) => {
+                    let found = self.node.found.iter().find(|(text, _)| *text == outer.text)?;
+                    Some(FieldValue::Json(found.1))
+                }
+                _ => of_object(self.node.whole?, outer),
+            },
             FieldPlace::Around(level, outer) => of_object(self.node.around.get(level - 1)?, outer),
             FieldPlace::Own(level) => FieldValue::of_text(self.node.own.get(*level)?),
             FieldPlace::Named { .. } | FieldPlace::Path(_) => of_object(self.node.row, field),
@@ -117,11 +124,11 @@ impl SourceRow for ListedObject<'_> {
 }
 
 /// The rows of one or several documents, as in JSON lines. `path`: `None` for the elements of a list, else the document
-/// itself. `outward`: a field leaves its row.
+/// itself. `outward`: the fields that leave their row.
 pub(super) fn json(
     file: &ResultFile,
     path: Option<&JsonPath>,
-    outward: bool,
+    outward: &[FieldPath],
     sink: Sink,
 ) -> Result<(), ReadError> {
     let text = readable(file.bytes);
@@ -132,7 +139,7 @@ pub(super) fn json(
         file.line(error.line().max(1), format!("it cannot be read as JSON: {what}"))
     };
     let is_one_list = text.trim_ascii_start().starts_with(b"[") && memmem::find(&text, b"]\n[").is_none();
-    if path.is_none() && !outward && is_one_list {
+    if path.is_none() && outward.is_empty() && is_one_list {
         let (failed, count) = (RefCell::default(), RefCell::new(0));
         let each = RefCell::new(&mut *sink);
         let streamed = |value: &Value| {
@@ -159,6 +166,8 @@ pub(super) fn json(
 struct Node<'a> {
     row: &'a Value,
     whole: Option<&'a Value>,
+    /// The values in the document that paths lead to.
+    found: &'a [(&'a str, &'a Value)],
     /// The keys from the row outwards, if a field leaves the row.
     own: Vec<Cow<'a, str>>,
     /// The objects and lists that contain the row, from the inside outwards.
@@ -167,10 +176,10 @@ struct Node<'a> {
 
 impl<'a> Node<'a> {
     fn alone(row: &'a Value) -> Self {
-        Self { row, whole: None, own: Vec::new(), around: Vec::new() }
+        Self { row, whole: None, found: &[], own: Vec::new(), around: Vec::new() }
     }
 
-    fn located(document: &'a Value, node: &LocatedNode<'a>) -> Self {
+    fn located(document: &'a Value, found: &'a [(&'a str, &'a Value)], node: &LocatedNode<'a>) -> Self {
         let mut around = vec![document];
         let mut own = Vec::new();
         for element in node.location().iter() {
@@ -189,26 +198,37 @@ impl<'a> Node<'a> {
         around.pop();
         own.reverse();
         around.reverse();
-        Self { row: node.node(), whole: Some(document), own, around }
+        Self { row: node.node(), whole: Some(document), found, own, around }
     }
 }
 
-type Found<'f> = &'f mut dyn FnMut(Node<'_>) -> Result<(), ReadError>;
+type EachNode<'f> = &'f mut dyn FnMut(Node<'_>) -> Result<(), ReadError>;
 
 fn each_node(
     document: &Value,
     path: Option<&JsonPath>,
-    outward: bool,
-    found: Found,
+    outward: &[FieldPath],
+    each: EachNode,
 ) -> Result<(), ReadError> {
     let every = document.is_array().then(|| JsonPath::parse("$[*]").ok()).flatten();
+    let found: Vec<(&str, &Value)> =
+        outward.iter().filter_map(|field| at_path(field, document)).collect();
     match path.or(every.as_ref()) {
-        Some(path) if outward => {
-            path.query_located(document).iter().try_for_each(|node| found(Node::located(document, node)))
-        }
-        Some(path) => path.query(document).iter().try_for_each(|row| found(Node::alone(row))),
-        None => found(Node { whole: Some(document), ..Node::alone(document) }),
+        Some(path) if !outward.is_empty() => path
+            .query_located(document)
+            .iter()
+            .try_for_each(|node| each(Node::located(document, &found, node))),
+        Some(path) => path.query(document).iter().try_for_each(|row| each(Node::alone(row))),
+        None => each(Node { whole: Some(document), found: &found, ..Node::alone(document) }),
     }
+}
+
+/// The value of a path in the document, by the text of the path.
+fn at_path<'a>(field: &'a FieldPath, document: &'a Value) -> Option<(&'a str, &'a Value)> {
+    let FieldPlace::Document(inner) = &field.place else { return None };
+    let FieldPlace::Path(path) = &inner.place else { return None };
+    let value = path.query(document).exactly_one().ok()?;
+    (!value.is_null()).then_some((inner.text.as_str(), value))
 }
 
 /// The elements of a list, or a document that is not one, each as soon as it is read: a list may have a million.
