@@ -131,7 +131,9 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
 
 fn read_csv(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
     let text = file.text()?.replace('\r', "");
-    if !text.ends_with('\n') || !text.lines().any(|line| line == CSV_VALUES) {
+    // The throughput is among the single values of each version; only the number of requests is behind it.
+    let has_values = text.lines().any(|line| line.starts_with("Request Throughput ("));
+    if !text.ends_with('\n') || !has_values {
         return Err(file.wrong("it is incomplete: the table of single values is missing, or its last line"));
     }
     let mut reading = named("profile", Params::new());

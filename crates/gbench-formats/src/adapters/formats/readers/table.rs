@@ -65,7 +65,9 @@ impl<'a> CsvReader<'a> {
         }
         let (found, named) = (row.cells.len(), self.header.len());
         if found != named {
-            return Err(self.file.line(row.line, format!("it has {found} cells, and the header names {named}")));
+            return Err(self
+                .file
+                .line(row.line, format!("it has {found} cells, and the header names {named}")));
         }
         Ok(true)
     }
@@ -78,8 +80,9 @@ impl<'a> CsvReader<'a> {
     fn record(&mut self, row: &mut CsvRow) -> Result<bool, ReadError> {
         loop {
             let is_read = self.reader.read_record(&mut self.record);
-            let mut line =
-                |place: Option<&csv::Position>| place.map_or(self.first_line, |place| self.lines.at(place.byte() as usize));
+            let mut line = |place: Option<&csv::Position>| {
+                place.map_or(self.first_line, |place| self.lines.at(place.byte() as usize))
+            };
             match is_read {
                 Ok(false) => return Ok(false),
                 Ok(true) => row.line = line(self.record.position()),

@@ -107,7 +107,8 @@ impl<'d> ReadingPlan<'d> {
             ),
             RowLayout::Auto | RowLayout::Csv | RowLayout::Text(_) => None,
         };
-        let named = |names: &'d [String]| names.iter().map(|name| NamedField::of(name)).collect::<Result<_, _>>();
+        let named =
+            |names: &'d [String]| names.iter().map(|name| NamedField::of(name)).collect::<Result<_, _>>();
         let condition = |(name, value): (&'d String, &'d String)| -> Result<_, WrongField> {
             Ok(FieldChoice { field: parsed(name)?, values: std::slice::from_ref(value) })
         };
@@ -118,7 +119,8 @@ impl<'d> ReadingPlan<'d> {
             texts.insert(field.text.clone());
             outward.extend(Some(field).filter(FieldPath::leaves_the_row));
         }
-        let pair = |[one, other]: &[String; 2]| -> Result<_, WrongField> { Ok([parsed(one)?, parsed(other)?]) };
+        let pair =
+            |[one, other]: &[String; 2]| -> Result<_, WrongField> { Ok([parsed(one)?, parsed(other)?]) };
         let derived =
             |derived: &'d Derived| -> Result<_, WrongField> { Ok((parsed(&derived.field)?, derived)) };
         Ok(Self {
@@ -173,12 +175,9 @@ impl<'d> ReadingPlan<'d> {
         };
         let names: Vec<String> = match object.as_ref().and_then(|object| row.cell(object)) {
             Some(FieldValue::Json(Value::Object(entries))) => entries.keys().cloned().collect(),
-            _ => row
-                .names()
-                .iter()
-                .filter_map(|own| own.strip_prefix(beginning))
-                .map(str::to_owned)
-                .collect(),
+            _ => {
+                row.names().iter().filter_map(|own| own.strip_prefix(beginning)).map(str::to_owned).collect()
+            }
         };
         for name in names {
             let whole = format!("{beginning}{name}");

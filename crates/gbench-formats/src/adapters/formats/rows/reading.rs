@@ -104,7 +104,8 @@ impl ReadingPlan<'_> {
 
     fn derived<'p>(&'p self, row: &dyn SourceRow, texts: &HashSet<String>) -> Vec<(&'p str, String)> {
         let mut fields: Vec<(&str, String)> = Vec::new();
-        let mut set = |name: &'p str, text: String| match fields.iter_mut().find(|(known, _)| *known == name) {
+        let mut set = |name: &'p str, text: String| match fields.iter_mut().find(|(known, _)| *known == name)
+        {
             Some((_, known)) => *known = text,
             None => fields.push((name, text)),
         };
@@ -149,7 +150,8 @@ impl ReadingPlan<'_> {
         let mut params = Params::new();
         for field in &self.parameters {
             let text = &field.field.text;
-            let found = row.cell(&field.field).ok_or_else(|| row.wrong(format!("the row has no `{text}`")))?;
+            let found =
+                row.cell(&field.field).ok_or_else(|| row.wrong(format!("the row has no `{text}`")))?;
             let value = found.param().ok_or_else(|| {
                 row.wrong(format!("`{text}` is an object, and a parameter is a value or a list of values"))
             })?;

@@ -211,8 +211,7 @@ fn each_node(
     each: EachNode,
 ) -> Result<(), ReadError> {
     let every = document.is_array().then(|| JsonPath::parse("$[*]").ok()).flatten();
-    let found: Vec<(&str, &Value)> =
-        outward.iter().filter_map(|field| at_path(field, document)).collect();
+    let found: Vec<(&str, &Value)> = outward.iter().filter_map(|field| at_path(field, document)).collect();
     match path.or(every.as_ref()) {
         Some(path) if !outward.is_empty() => path
             .query_located(document)
@@ -326,7 +325,9 @@ impl SourceRow for TableRow<'_> {
     }
 
     fn blank(&self, field: &FieldPath) -> Option<String> {
-        self.own(field)?.is_empty().then(|| format!("the cell of `{}` in line {} is empty", field.text, self.row.line))
+        self.own(field)?
+            .is_empty()
+            .then(|| format!("the cell of `{}` in line {} is empty", field.text, self.row.line))
     }
 
     fn names(&self) -> Vec<String> {
