@@ -58,13 +58,14 @@ impl<'a> CsvReader<'a> {
         Ok(table)
     }
 
-    /// Reads the next row; `false`: there is none. Errors: it has another length than the header.
-    pub(crate) fn next(&mut self, row: &mut CsvRow) -> Result<bool, ReadError> {
+    /// Reads the next row; `false`: there is none. Errors: it has another length than the header, or than `short`, the length of
+    /// rows whose last cells are missing.
+    pub(crate) fn next(&mut self, row: &mut CsvRow, short: Option<usize>) -> Result<bool, ReadError> {
         if !self.record(row)? {
             return Ok(false);
         }
         let (found, named) = (row.cells.len(), self.header.len());
-        if found != named {
+        if found != named && short.is_none_or(|short| found != short || found > named) {
             return Err(self
                 .file
                 .line(row.line, format!("it has {found} cells, and the header names {named}")));
@@ -115,7 +116,7 @@ impl<'a> CsvTable<'a> {
         let mut reader = CsvReader::open(file, text, first_line, delimiter)?;
         let mut rows = Vec::new();
         let mut row = CsvRow::default();
-        while reader.next(&mut row)? {
+        while reader.next(&mut row, None)? {
             rows.push(std::mem::take(&mut row));
         }
         Ok(Self { file, header: reader.header, rows })

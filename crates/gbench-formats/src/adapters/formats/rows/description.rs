@@ -67,6 +67,8 @@ pub struct Described {
     pub failed_words: Vec<String>,
     /// Words for a metric that was not measured in this row: `N/A`.
     pub absent_words: Vec<String>,
+    /// The number of cells of table rows that lack the last ones, such as those of a failed row.
+    pub short: Option<usize>,
     /// A character between the digits of a number that has no meaning: `,` in `1,024`.
     pub grouping: Option<char>,
     /// Fields that are parts of others: the named groups of an expression.
@@ -243,7 +245,8 @@ impl Described {
                 && !metric.field.contains(" - ")
         };
         let metrics = self.metrics.iter().filter(is_needed).map(|metric| &metric.field);
-        let names = self.parameters.iter().chain(self.conditions.keys()).chain(metrics);
+        let derived = self.derived.iter().map(|derived| &derived.field);
+        let names = self.parameters.iter().chain(self.conditions.keys()).chain(derived).chain(metrics);
         names.map(String::as_str).filter(|name| !name.is_empty())
     }
 

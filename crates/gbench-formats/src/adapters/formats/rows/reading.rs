@@ -9,7 +9,7 @@ use super::description::{Derived, Described, RowLayout};
 use super::field::{FieldPath, FieldValue};
 use super::plan::{FieldChoice, PlannedMetric, ReadingPlan};
 use super::runs::Runs;
-use super::source::{self, DerivedRow, ListedObject, SourceRow, failed_row};
+use super::source::{self, DerivedRow, ListedObject, SourceRow, TableColumns, failed_row};
 use super::text;
 use crate::adapters::formats::interface::format::{
     DeclaredFormat, FormatAbout, ResultFile, ResultFormat, RunReading,
@@ -75,8 +75,12 @@ impl ReadingPlan<'_> {
             RowLayout::Json(_) => source::json(file, self.path.as_ref(), &self.outward, sink)?,
             RowLayout::Auto if is_json => source::json(file, None, &self.outward, sink)?,
             RowLayout::Auto | RowLayout::Csv => {
-                let columns: Vec<FieldPath> =
-                    self.described.needed().filter_map(|name| FieldPath::parse(name).ok()).collect();
+                let needed = self.described.needed().filter_map(|name| FieldPath::parse(name).ok());
+                let columns = TableColumns {
+                    needed: needed.collect(),
+                    is_read: &|name| self.knows(name),
+                    short: self.described.short,
+                };
                 source::table(file, text, &columns, sink)?;
             }
             RowLayout::Text(layout) => return text::rows(file, text, layout, sink),

@@ -362,16 +362,24 @@ pub(super) fn header_cells(header: &str, delimiter: u8) -> Vec<&str> {
     cells.filter(|cell| !cell.is_empty()).collect()
 }
 
-/// The rows of a table that has these columns. Errors: a column is missing.
+/// What is known of a table's columns.
+pub(super) struct TableColumns<'a> {
+    pub needed: Vec<FieldPath>,
+    pub is_read: &'a dyn Fn(&str) -> bool,
+    /// As in `Described::short`.
+    pub short: Option<usize>,
+}
+
+/// The rows of a table. Errors: a column is missing.
 pub(super) fn table(
     file: &ResultFile,
     text: &str,
-    columns: &[FieldPath],
+    columns: &TableColumns,
     sink: Sink,
 ) -> Result<(), ReadError> {
     let missing = |header: &str, delimiter: u8| {
         let cells = header_cells(header, delimiter);
-        columns.iter().filter(|field| !cells.contains(&field.text.as_str())).count()
+        columns.needed.iter().filter(|field| !cells.contains(&field.text.as_str())).count()
     };
     // Lines of a log may precede the header.
     let mut starts = lines(text).take(MAX_BEFORE).filter(|(_, line, _)| !line.trim().is_empty());
@@ -392,7 +400,7 @@ pub(super) fn table_by(
     text: &str,
     first_line: usize,
     delimiter: u8,
-    needed: &[FieldPath],
+    columns: &TableColumns,
     sink: Sink,
 ) -> Result<(), ReadError> {
     let is_ended = text.ends_with('\n');
@@ -403,19 +411,51 @@ pub(super) fn table_by(
         _ => Cow::Borrowed(text),
     };
     let mut table = CsvReader::open(*file, &text, first_line, delimiter)?;
-    for FieldPath { text: name, .. } in needed {
+    for FieldPath { text: name, .. } in &columns.needed {
         if !table.header.contains(name) {
             return Err(file.wrong(format!("it has no column `{name}`")));
         }
     }
     let (mut row, others) = (CsvRow::default(), OnceCell::new());
-    while table.next(&mut row)? {
-        if !is_ended && table.is_at_end() {
+    let is_read = table.header.last().is_some_and(|name| (columns.is_read)(name));
+    let mut last_cells = LastCells::default();
+    while table.next(&mut row, columns.short)? {
+        let cell = row.cells.last().map_or("", String::as_str);
+        let is_whole = row.cells.len() == table.header.len() && (!is_read || last_cells.are_as(cell));
+        if !is_ended && table.is_at_end() && !is_whole {
             return Err(file.line(row.line, CUT));
         }
+        last_cells.add(cell);
         sink(&TableRow { header: &table.header, file, row: &row, others: &others })?;
     }
     Ok(())
+}
+
+/// The last cells of the rows: a number with as many decimals as all others was not cut off.
+#[derive(Default)]
+struct LastCells {
+    count: usize,
+    /// `None`: they differ, or are not plain numbers.
+    decimals: Option<usize>,
+}
+
+impl LastCells {
+    const FEWEST: usize = 2;
+
+    fn decimals(cell: &str) -> Option<usize> {
+        let (_, decimals) = cell.split_once('.').filter(|_| number(cell).is_some())?;
+        decimals.bytes().all(|byte| byte.is_ascii_digit()).then_some(decimals.len()).filter(|count| *count > 0)
+    }
+
+    fn add(&mut self, cell: &str) {
+        let decimals = Self::decimals(cell);
+        self.decimals = decimals.filter(|_| self.count == 0 || self.decimals == decimals);
+        self.count += 1;
+    }
+
+    fn are_as(&self, cell: &str) -> bool {
+        self.count >= Self::FEWEST && self.decimals.is_some() && self.decimals == Self::decimals(cell)
+    }
 }
 
 /// The cells of `| a | b |`; nothing of the line below a header.

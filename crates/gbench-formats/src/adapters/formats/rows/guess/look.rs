@@ -141,6 +141,7 @@ fn of_table(file: &ResultFile, text: &str, delimiter: u8) -> Option<RowLook> {
     // A line that a program broke off at least does not hide the form of the others.
     let ended = if text.ends_with('\n') { text.to_owned() } else { format!("{text}\n") };
     let mut columns = RowFields::default();
+    let columns_of_any = source::TableColumns { needed: Vec::new(), is_read: &|_| true, short: None };
     let mut add = |row: &dyn source::SourceRow| {
         let fields: Vec<(String, Value)> = row
             .names()
@@ -155,7 +156,7 @@ fn of_table(file: &ResultFile, text: &str, delimiter: u8) -> Option<RowLook> {
         }
         Ok(())
     };
-    source::table_by(file, &ended, 1, delimiter, &[], &mut add).ok().filter(|()| is_header)?;
+    source::table_by(file, &ended, 1, delimiter, &columns_of_any, &mut add).ok().filter(|()| is_header)?;
     let between = match delimiter {
         b'\t' => "tabs".to_owned(),
         b' ' => "blanks".to_owned(),
