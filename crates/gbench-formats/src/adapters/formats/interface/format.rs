@@ -191,8 +191,45 @@ impl<'a> ResultFile<'a> {
 }
 
 /// A file's text as the formats read it: without a byte order mark, UTF-16 as UTF-8 (both are what PowerShell's `>` writes),
-/// and without the colours of a terminal. Anything else stays as it is.
+/// without the colours of a terminal, and without what a log puts before each line. Anything else stays as it is.
 pub fn plain_text(bytes: &[u8]) -> Cow<'_, [u8]> {
+    match uncoloured(bytes) {
+        Cow::Borrowed(text) => unmarked(text),
+        Cow::Owned(text) => Cow::Owned(unmarked(&text).into_owned()),
+    }
+}
+
+/// Without the mark that every line of the text begins with: the time in a log of GitHub Actions,
+/// `2026-05-01T12:00:00.1234567Z `, or the rank of `mpirun --tag-output`, `[1,0]<stdout>:`.
+fn unmarked(text: &[u8]) -> Cow<'_, [u8]> {
+    fn time(line: &[u8]) -> Option<usize> {
+        const FORM: &[u8] = b"0000-00-00T00:00:00.0000000Z";
+        let is_time =
+            |(byte, form): (&u8, &u8)| if *form == b'0' { byte.is_ascii_digit() } else { byte == form };
+        let has_time = line.len() >= FORM.len() && line.iter().zip(FORM).all(is_time);
+        // The blank is missing where an editor cut the ends of empty lines.
+        has_time.then(|| (FORM.len() + 1).min(line.len()))
+    }
+    fn rank(line: &[u8]) -> Option<usize> {
+        let (numbers, rest) = line.strip_prefix(b"[")?.split_at_checked(memchr(b']', line)? - 1)?;
+        let is_rank =
+            numbers.contains(&b',') && numbers.iter().all(|byte| byte.is_ascii_digit() || *byte == b',');
+        let end = [&b"]<stdout>:"[..], b"]<stderr>:"].into_iter().find(|end| rest.starts_with(end))?;
+        is_rank.then_some(1 + numbers.len() + end.len())
+    }
+    let lines = || text.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
+    let mark = [time, rank].into_iter().find(|mark| lines().next().is_some_and(|line| mark(line).is_some()));
+    let Some(mark) = mark.filter(|mark| lines().all(|line| mark(line).is_some())) else {
+        return Cow::Borrowed(text);
+    };
+    let bare = text.split_inclusive(|byte| *byte == b'\n').map(|line| {
+        let content = line.strip_suffix(b"\n").unwrap_or(line);
+        &line[mark(content).unwrap_or_default().min(content.len())..]
+    });
+    Cow::Owned(bare.collect::<Vec<_>>().concat())
+}
+
+fn uncoloured(bytes: &[u8]) -> Cow<'_, [u8]> {
     let utf16 = |bytes: &[u8], unit: fn([u8; 2]) -> u16| {
         let units = bytes.chunks_exact(2).map(|pair| unit([pair[0], pair[1]]));
         let text: String =
@@ -331,6 +368,17 @@ mod tests {
             |order: fn(u16) -> [u8; 2]| "\u{feff}é 1".encode_utf16().flat_map(order).collect::<Vec<u8>>();
         for bytes in [wide(u16::to_le_bytes), wide(u16::to_be_bytes), "\u{feff}é 1".into()] {
             assert_eq!(plain_text(&bytes), "é 1".as_bytes());
+        }
+        let log = "2026-05-01T12:00:00.1234567Z op 1\n2026-05-01T12:00:01.7654321Z \n2026-05-01T12:00:01.7654321Z  b\n";
+        assert_eq!(plain_text(log.as_bytes()), &b"op 1\n\n b\n"[..]);
+        assert_eq!(plain_text(b"[1,0]<stdout>:# x\n[1,12]<stderr>: y"), &b"# x\n y"[..]);
+        for other in [
+            "2026-05-01T12:00:00.1234567Z op 1\nop 2\n",
+            "[1,2]\n",
+            "[1,0]<stdout>:a\n[x",
+            "2026-05-01T12:00:00Z a\n",
+        ] {
+            assert_eq!(plain_text(other.as_bytes()), other.as_bytes());
         }
         assert_eq!(plain_text(b"\x1b[32mBenchmarkA\x1b[0m 1\x1b["), &b"BenchmarkA 1"[..]);
         for same in [&b"\x1b"[..], b"\xff", b"", b"\x00\x1b[32m"] {

@@ -199,6 +199,10 @@ pub(crate) fn param(text: &str) -> ParamValue {
         // A number with another canonical form, such as `007` or `1e400`, is a name.
         _ => match (text.parse::<i64>(), text.parse::<f64>()) {
             (Ok(whole), _) if whole.to_string() == text => ParamValue::Int(whole),
+            // A float has not all of its digits: two seeds would be one.
+            (Err(_), _) if text.bytes().all(|byte| byte.is_ascii_digit()) => {
+                ParamValue::Text(text.to_owned())
+            }
             (Err(_), Ok(value)) if value.is_finite() => ParamValue::Float(value),
             _ => ParamValue::Text(text.to_owned()),
         },
@@ -243,6 +247,8 @@ mod tests {
             (ParamValue::Text("007".into()), ParamValue::Text("fp16".into()))
         );
         assert_eq!(param("True"), ParamValue::Bool(true));
+        let seed = "14771362308971278857";
+        assert_eq!(param(seed), ParamValue::Text(seed.into()));
         assert_eq!((number("1,5"), number(""), number("+1e3")), (None, None, Some(1000.0)));
     }
 }

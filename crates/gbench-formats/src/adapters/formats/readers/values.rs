@@ -49,7 +49,10 @@ pub(crate) fn scalar(value: &Value) -> Option<ParamValue> {
         Value::Bool(value) => Some(ParamValue::Bool(*value)),
         Value::String(text) => Some(ParamValue::Text(text.clone())),
         Value::Number(number) => {
-            number.as_i64().map(ParamValue::Int).or_else(|| number.as_f64().map(ParamValue::Float))
+            let whole = number.as_i64().map(ParamValue::Int);
+            // A float has not all of its digits: two seeds would be one.
+            let large = || number.is_u64().then(|| ParamValue::Text(number.to_string()));
+            whole.or_else(large).or_else(|| number.as_f64().map(ParamValue::Float))
         }
         Value::Null | Value::Array(_) | Value::Object(_) => None,
     }

@@ -23,7 +23,8 @@ use gbench_model::Better;
 #[serde(default, deny_unknown_fields)]
 pub struct Described {
     pub layout: RowLayout,
-    /// The name of the cases, in which `{field}` is the text of a field; empty: they are named by their parameters alone.
+    /// The name of the cases, in which `{field}` is the text of a field, and `{field|text}` this text where it is missing; empty:
+    /// they are named by their parameters alone.
     pub case: String,
     /// Only rows whose fields have these values.
     pub conditions: BTreeMap<String, String>,
@@ -82,6 +83,9 @@ pub struct Described {
     pub joins: bool,
     /// Rows of one case are measurements of one process.
     pub samples: bool,
+    /// The caller says so, even of rows in several lists.
+    #[serde(skip)]
+    pub repeats: bool,
     /// Texts and flags of a row that nothing above names are facts of the run.
     #[serde(skip)]
     pub keeps_others: bool,
@@ -303,5 +307,6 @@ pub(super) fn template_parts(text: &str) -> impl Iterator<Item = (&str, Option<&
 
 /// The fields between braces: `a` and `b` of `{a}/{b}`.
 pub(super) fn template_fields(text: &str) -> impl Iterator<Item = &str> {
-    template_parts(text).filter_map(|(_, name)| name)
+    template_parts(text)
+        .filter_map(|(_, name)| name.map(|name| name.split_once('|').map_or(name, |(name, _)| name)))
 }

@@ -71,7 +71,14 @@ pub(super) struct PlannedMetric<'d> {
 }
 
 /// A text with fields.
-pub(super) struct Template<'d>(Vec<(&'d str, Option<FieldPath>)>);
+pub(super) struct Template<'d>(Vec<TemplatePart<'d>>);
+
+struct TemplatePart<'d> {
+    before: &'d str,
+    field: Option<FieldPath>,
+    /// In place of a field that is missing.
+    default: Option<&'d str>,
+}
 
 /// The names that a description uses.
 struct KnownNames<'d> {
@@ -245,29 +252,34 @@ impl<'d> PlannedMetric<'d> {
 
 impl<'d> Template<'d> {
     fn of(text: &'d str) -> Result<Self, WrongField> {
-        let part = |(before, name): (&'d str, Option<&'d str>)| Ok((before, name.map(parsed).transpose()?));
+        let part = |(before, name): (&'d str, Option<&'d str>)| -> Result<_, WrongField> {
+            let (name, default) = match name.and_then(|name| name.split_once('|')) {
+                Some((name, default)) => (Some(name), Some(default)),
+                None => (name, None),
+            };
+            Ok(TemplatePart { before, field: name.map(parsed).transpose()?, default })
+        };
         template_parts(text).map(part).collect::<Result<_, _>>().map(Self)
     }
 
     /// The text with the values of a row. Errors: the row lacks one.
     pub(super) fn filled(&self, row: &dyn SourceRow) -> Result<Cow<'d, str>, ReadError> {
-        if let [] | [(_, None)] = self.0.as_slice() {
-            return Ok(Cow::Borrowed(self.0.first().map_or("", |(text, _)| text)));
+        if let [] | [TemplatePart { field: None, .. }] = self.0.as_slice() {
+            return Ok(Cow::Borrowed(self.0.first().map_or("", |part| part.before)));
         }
         let mut text = String::new();
-        for (before, field) in &self.0 {
+        for TemplatePart { before, field, default } in &self.0 {
             text += before;
             if let Some(field) = field {
-                let value =
-                    row.text(field).ok_or_else(|| row.wrong(format!("the row has no `{}`", field.text)))?;
-                text += &value;
+                let value = row.text(field).or(default.map(Cow::Borrowed));
+                text += &value.ok_or_else(|| row.wrong(format!("the row has no `{}`", field.text)))?;
             }
         }
         Ok(Cow::Owned(text))
     }
 
     pub(super) fn has_fields(&self) -> bool {
-        self.0.iter().any(|(_, field)| field.is_some())
+        self.0.iter().any(|part| part.field.is_some())
     }
 }
 

@@ -63,7 +63,7 @@ impl ResultFormat for Described {
     }
 
     fn read_samples(&self, file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
-        Self { samples: true, ..self.clone() }.read(file)
+        Self { samples: true, repeats: true, ..self.clone() }.read(file)
     }
 }
 
@@ -142,6 +142,10 @@ impl ReadingPlan<'_> {
         let is_excepted = self.except.iter().any(|choice| choice.is_made(row));
         if is_excepted || !self.conditions.iter().all(|choice| choice.is_made(row)) {
             return Ok(());
+        }
+        if self.described.samples && !self.described.repeats && !runs.is_of_list(row.list()) {
+            let what = "a second list begins: the file has several runs; give each its own file";
+            return Err(row.wrong(what.into()));
         }
         let mut reading = self.reading(row)?;
         if let Some(message) = row.object().and_then(failed_row) {

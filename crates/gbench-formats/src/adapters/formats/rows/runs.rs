@@ -22,6 +22,8 @@ pub(super) struct Runs {
     places: HashMap<String, usize>,
     /// The run of the last row.
     last: usize,
+    /// The list of the rows.
+    list: Option<usize>,
     /// Fields with numbers that a format does not know.
     pub others: Vec<String>,
     /// Only for rows of which several are one case.
@@ -52,6 +54,12 @@ impl Runs {
         }
         self.add_case(reading, plan, row);
         Ok(())
+    }
+
+    /// True if a row is in the list of the rows before it.
+    pub(super) fn is_of_list(&mut self, list: Option<usize>) -> bool {
+        let before = self.list.replace(list.unwrap_or_default());
+        before.is_none_or(|before| Some(before) == self.list)
     }
 
     fn run(&mut self, plan: &ReadingPlan, row: &dyn SourceRow) -> &mut RunReading {

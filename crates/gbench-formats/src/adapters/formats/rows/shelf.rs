@@ -214,7 +214,8 @@ impl ResultFormat for RowFormat {
 }
 
 impl RowFormat {
-    /// Reads the layout that recognises the file; else the first that can read it. Errors: those of the first layout.
+    /// Reads the layout that recognises the file; else the first that can read it. Errors: those of the first layout of the
+    /// file's form.
     fn read_by(
         &self,
         file: &ResultFile,
@@ -223,8 +224,20 @@ impl RowFormat {
         if let Some(layout) = self.layouts.iter().find(|layout| layout.recognises(file)) {
             return read(layout);
         }
-        let mut results = self.layouts.iter().map(read);
-        let first = results.next().unwrap_or_else(|| Err(file.wrong("it is not of this format")));
+        let is_json = file.begins(b'{') || file.begins(b'[');
+        let has_form = |layout: &&Layout| match layout.rows.layout {
+            RowLayout::Auto => true,
+            RowLayout::Json(_) => is_json,
+            RowLayout::Csv | RowLayout::Text(_) => !is_json,
+        };
+        let mut results = self.layouts.iter().filter(has_form).map(read);
+        let first = results.next().unwrap_or_else(|| {
+            Err(file.wrong(if is_json {
+                "it is JSON, which this format is not"
+            } else {
+                "it is not JSON, as files of this format are"
+            }))
+        });
         first.or_else(|error| results.find_map(Result::ok).ok_or(error))
     }
 }

@@ -47,6 +47,11 @@ pub(super) trait SourceRow {
     fn failed(&self) -> Option<&str> {
         None
     }
+
+    /// The number of its document, if that is a list of rows.
+    fn list(&self) -> Option<usize> {
+        None
+    }
 }
 
 /// The receiver of each row.
@@ -56,6 +61,7 @@ struct JsonRow<'a> {
     file: &'a ResultFile<'a>,
     /// The numbers of the document and of the row in it, from 1.
     place: (usize, usize),
+    is_listed: bool,
     node: Node<'a>,
 }
 
@@ -90,6 +96,10 @@ impl SourceRow for JsonRow<'_> {
 
     fn object(&self) -> Option<&Map<String, Value>> {
         self.node.row.as_object()
+    }
+
+    fn list(&self) -> Option<usize> {
+        self.is_listed.then_some(self.place.0)
     }
 
     fn other_numbers(&self, is_known: &dyn Fn(&str) -> bool) -> Vec<&str> {
@@ -144,7 +154,8 @@ pub(super) fn json(
         let each = RefCell::new(&mut *sink);
         let streamed = |value: &Value| {
             *count.borrow_mut() += 1;
-            let row = JsonRow { file, place: (1, *count.borrow()), node: Node::alone(value) };
+            let row =
+                JsonRow { file, place: (1, *count.borrow()), is_listed: true, node: Node::alone(value) };
             (each.borrow_mut())(&row).map_err(|error| _ = failed.replace(Some(error)))
         };
         let mut reader = serde_json::Deserializer::from_slice(&text);
@@ -156,7 +167,7 @@ pub(super) fn json(
         let (document, mut count) = (document.map_err(wrong)?, 0);
         each_node(&document, path, outward, &mut |node| {
             count += 1;
-            sink(&JsonRow { file, place: (index + 1, count), node })
+            sink(&JsonRow { file, place: (index + 1, count), is_listed: document.is_array(), node })
         })?;
     }
     Ok(())
@@ -404,6 +415,10 @@ pub(super) fn table_by(
     sink: Sink,
 ) -> Result<(), ReadError> {
     let is_ended = text.ends_with('\n');
+    // A quote, or the border of a table, closes the last cell.
+    let last_line = text.rsplit('\n').next().unwrap_or_default();
+    let is_quoted = last_line.ends_with('"') && last_line.matches('"').count() % 2 == 0;
+    let is_closed = is_quoted || delimiter == b'|' && last_line.trim_end().ends_with('|');
     // Every cell of a line of Markdown, or of a table of blanks, is between separators.
     let text = match delimiter {
         b'|' => Cow::Owned(lines(text).map(|(_, line, _)| markdown_line(line)).collect::<String>()),
@@ -421,7 +436,8 @@ pub(super) fn table_by(
     let mut last_cells = LastCells::default();
     while table.next(&mut row, columns.short)? {
         let cell = row.cells.last().map_or("", String::as_str);
-        let is_whole = row.cells.len() == table.header.len() && (!is_read || last_cells.are_as(cell));
+        let is_whole =
+            row.cells.len() == table.header.len() && (!is_read || is_closed || last_cells.are_as(cell));
         if !is_ended && table.is_at_end() && !is_whole {
             return Err(file.line(row.line, CUT));
         }
@@ -444,7 +460,11 @@ impl LastCells {
 
     fn decimals(cell: &str) -> Option<usize> {
         let (_, decimals) = cell.split_once('.').filter(|_| number(cell).is_some())?;
-        decimals.bytes().all(|byte| byte.is_ascii_digit()).then_some(decimals.len()).filter(|count| *count > 0)
+        decimals
+            .bytes()
+            .all(|byte| byte.is_ascii_digit())
+            .then_some(decimals.len())
+            .filter(|count| *count > 0)
     }
 
     fn add(&mut self, cell: &str) {
@@ -509,6 +529,10 @@ impl SourceRow for DerivedRow<'_> {
 
     fn failed(&self) -> Option<&str> {
         self.row.failed()
+    }
+
+    fn list(&self) -> Option<usize> {
+        self.row.list()
     }
 }
 

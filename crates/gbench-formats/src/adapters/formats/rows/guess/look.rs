@@ -123,7 +123,12 @@ fn lines_with_units() -> impl Iterator<Item = Regex> {
 fn of_text(text: &str) -> Option<RowLook> {
     let patterns: Vec<Regex> = lines_with_units().collect();
     let mut columns = RowFields::default();
-    let captures = |text| patterns.iter().find_map(|pattern| pattern.captures(text));
+    // What cargo says of its own tests is no figure.
+    let is_own = |text: &str| text.trim_start().starts_with("test result:") || text.contains(" finished in ");
+    let captures = |text| {
+        let patterns = patterns.iter().filter(|_| !is_own(text));
+        patterns.filter_map(|pattern| pattern.captures(text)).next()
+    };
     for found in lines(text).filter_map(|(_, text, _)| captures(text)).take(MAX_ROWS) {
         let field = |name: &str| Some((name.to_owned(), Value::from(found.name(name)?.as_str())));
         columns.add(["name", "value", "unit"].into_iter().filter_map(field));

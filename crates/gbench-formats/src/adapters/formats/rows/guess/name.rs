@@ -33,7 +33,7 @@ const TIMES: &str = "ns=ns|nsec=ns|nanos=ns|nanosecond=ns|nanoseconds=ns|us=us|\
 const SIZES: &str = "bytes=B|kb=KB|mb=MB|gb=GB|tb=TB|kib=KiB|mib=MiB|gib=GiB";
 const RATES: &str = "gbps=gbps|mbps=mbps|kbps=kbps|gbs=GB/s|mbs=MB/s|flops=FLOPS|mflops=MFLOPS|gflops=GFLOPS|\
     tflops=TFLOPS|pflops=PFLOPS|qps=queries/s|rps=requests/s|tps=1/s|fps=frames/s|iops=IO/s|ips=1/s";
-const AMOUNTS: &str = "token=tokens|tokens=tokens|tok=tokens|toks=tokens|req=requests|reqs=requests|request=requests|\
+const AMOUNTS: &str = "t=tokens|token=tokens|tokens=tokens|tok=tokens|toks=tokens|req=requests|reqs=requests|request=requests|\
     requests=requests|sample=samples|samples=samples|image=images|images=images|img=images|imgs=images|op=ops|ops=ops|it=it|\
     iter=it|iters=it|iteration=it|iterations=it|item=items|items=items|element=elements|elements=elements|elem=elements|\
     elems=elements|frame=frames|frames=frames|query=queries|queries=queries|row=rows|rows=rows|step=steps|steps=steps|\
@@ -97,7 +97,7 @@ impl NameParts {
         let rest: Vec<&str> =
             all.iter().map(String::as_str).filter(|word| statistic(word).is_none()).collect();
         let bracketed = in_brackets(name);
-        let unit = bracketed.clone().or_else(|| unit_of_words(&rest));
+        let unit = bracketed.clone().or_else(|| behind_slash(name)).or_else(|| unit_of_words(&rest));
         // `time` alone says less: `time_steps` is a size.
         let measures = rest.iter().filter(|word| has(MEASURES, word));
         let is_last = |word: &&&str| {
@@ -136,6 +136,14 @@ fn in_brackets(name: &str) -> Option<String> {
     let per = unit.split_once('/').filter(|(amount, _)| is_time(amount)).map(|(amount, _)| amount.to_owned());
     let is_known = direction_of_unit(&unit).is_some() || ["%", "x", "W", "C"].contains(&unit.as_str());
     per.or_else(|| is_known.then_some(unit)).or_else(|| known.map(str::to_owned))
+}
+
+/// The unit of `prompt t/s`.
+fn behind_slash(name: &str) -> Option<String> {
+    let (counted, time) = name.trim_end().rsplit_once('/')?;
+    let counted = words(counted).pop().filter(|_| ["s", "sec", "second"].contains(&time))?;
+    let amount = [AMOUNTS, SIZES].into_iter().find_map(|table| value_of(table, &counted));
+    Some(format!("{}/s", amount.unwrap_or("1")))
 }
 
 /// The unit of `elapsed_ms`, `tokens_per_second`, `gb_s` and `ns_per_op`.
@@ -184,6 +192,8 @@ mod tests {
             ("Latency (msec)", Some("msec")),
             ("bandwidth [GB/s]", Some("GB/s")),
             ("busbw (GB / s)", Some("GB/s")),
+            ("prompt t/s", Some("tokens/s")),
+            ("MB/s", Some("MB/s")),
             ("ns_per_op", Some("ns")),
             ("mem_gb_per_s", Some("GB/s")),
             ("tokens_per_second", Some("tokens/s")),

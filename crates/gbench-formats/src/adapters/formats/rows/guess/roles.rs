@@ -204,6 +204,9 @@ impl<'l> Sorted<'l> {
             return self.role_of_constant(whole);
         }
         let varies = numbers.iter().any(|number| number != &numbers[0]);
+        if !varies && has("python|version", last_word(&key)) {
+            return FieldRole::Fact;
+        }
         let is_sample_list = is_list && !whole && numbers.len() > self.present;
         let is_figure =
             self.name.is_figure() || is_sample_list || !is_list && !whole && (varies || rows == 1);
