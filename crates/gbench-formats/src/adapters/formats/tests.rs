@@ -214,11 +214,12 @@ fn a_file_that_is_cut_off_gives_no_other_figures() {
 }
 
 /// Formats with a line for each measurement or metric, and nothing at the end: fewer lines are fewer of them.
-const LOGS: [&str; 7] = [
+const LOGS: [&str; 8] = [
     "aiperf",
     "google-benchmark-csv",
     "google-benchmark-text",
     "gpt-fast",
+    "perf-stat",
     "pytorch-benchmark",
     "rocprof",
     "vllm",
