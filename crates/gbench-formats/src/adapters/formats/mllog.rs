@@ -105,8 +105,8 @@ fn throughputs(events: &[Event]) -> Vec<f64> {
         };
         let Some(value) = value.filter(|value| *value > 0.0) else { continue };
         // The program takes the time and computes the value for each of the two events.
-        let recent = found.iter().rev().take_while(|(other, _)| event.time_ms - other.time_ms <= 10.0);
-        let is_stated = recent.into_iter().any(|(other, known)| {
+        let mut recent = found.iter().rev().take_while(|(other, _)| event.time_ms - other.time_ms <= 10.0);
+        let is_stated = recent.any(|(other, known)| {
             let is_same = other.time_ms == event.time_ms && *known == value;
             is_same || other.key != event.key && (value / known - 1.0).abs() < 1e-3
         });
