@@ -99,6 +99,8 @@ pub enum UnreadKind {
     End,
     /// A figure whose unit the file does not state.
     Unit,
+    /// A sample of OpenMetrics that is no figure of a benchmark: of a counter, a histogram.
+    Sample,
 }
 
 impl UnreadKind {
@@ -109,6 +111,9 @@ impl UnreadKind {
             Self::Field | Self::Row => "if they are measurements, describe them with `--metric`",
             Self::Around => "check whether the tool reports an error there",
             Self::Unit => "give it with `--unit NAME=UNIT`, such as `--unit ttft=s`",
+            Self::Sample => {
+                "nothing, unless one is a measurement: only gauges and medians are read, so export it as a gauge"
+            }
             Self::End => "give the whole output, or make sure that the file has every benchmark",
         }
     }
@@ -191,6 +196,10 @@ impl UnreadParts {
             UnreadKind::Field => ("field with a number", "fields with numbers"),
             UnreadKind::Row => ("row", "rows"),
             UnreadKind::Around => ("line around its JSON", "lines around its JSON"),
+            UnreadKind::Sample => (
+                "sample of a counter, a histogram, a summary or a moment",
+                "samples of counters, histograms, summaries or moments",
+            ),
             UnreadKind::Unit | UnreadKind::End => ("", ""),
         };
         let named: Vec<String> = examples.iter().map(|example| format!("`{example}`")).collect();

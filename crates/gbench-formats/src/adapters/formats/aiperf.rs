@@ -6,6 +6,7 @@
 //! if a server sends all tokens at once.
 
 use super::interface::prelude::*;
+use gbench_model::{Unread, UnreadKind};
 
 /// The purpose of a load test; other figures are only shown.
 const JUDGED: [&str; 7] = [
@@ -17,11 +18,12 @@ const JUDGED: [&str; 7] = [
     "request_throughput",
     "output_token_throughput",
 ];
-/// The first table of GenAI-Perf's CSV, without any workload. The second one has single values.
-const CSV: &str = "Metric,avg,min,max,p99,p95,p90,p75,p50,p25,p10,p5,p1";
+/// The beginning of the first table of the CSV, without any workload: the two programs have other columns behind it. The second
+/// table has single values.
+const CSV: &str = "Metric,avg,";
 const CSV_VALUES: &str = "Metric,Value";
 /// Figures of the connection, and the same figures over other intervals.
-const LEFT_OUT: [&str; 3] = ["http_req_", "effective_", "active_"];
+const LEFT_OUT: [&str; 3] = ["http_", "effective_", "active_"];
 
 /// Each parameter, and its paths in `input_config` by version.
 const PARAMS: [(&str, &[&str]); 8] = [
@@ -69,7 +71,7 @@ struct Metric {
 pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     name: "aiperf",
     title: "AIPerf and GenAI-Perf",
-    versions: "`profile_export*.json` of AIPerf with any `schema_version`, and of GenAI-Perf; `profile_export_genai_perf.csv`",
+    versions: "`profile_export*.json` of AIPerf with any `schema_version`, and of GenAI-Perf; `profile_export_aiperf.csv` and `profile_export_genai_perf.csv`",
     fields: "`unit`, `avg`, `p50`, `p99`, `std`, `count` of each metric; `input_config` (model, data set and load as parameters), `error_summary`, `was_cancelled`, `is_complete`, \
              `aiperf_version`",
     direction: "times lower, throughputs higher; counts and lengths are shown",
@@ -84,7 +86,7 @@ pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
         answered: None,
     },
     recognises: |file| {
-        file.first_line() == CSV
+        file.first_line().starts_with(CSV)
             || Outline::has_keys(file, &["input_config", "request_latency", "request_throughput"])
             || Outline::has_keys(file, &["input_config", "error_summary", "was_cancelled"])
     },
@@ -115,8 +117,7 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
     failures(file, &found, &mut reading)?;
     for (name, value) in &found.0 {
         let is_metric = value.get("unit").is_some_and(Value::is_string) && value.get("avg").is_some();
-        let left_out = LEFT_OUT.iter().any(|prefix| name.starts_with(prefix));
-        if is_metric && reading.end == End::Measured && !left_out {
+        if is_metric && reading.end == End::Measured {
             add(&mut reading, name, &typed(file, name, value)?);
         }
     }
@@ -136,20 +137,26 @@ fn read_csv(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
     if !text.ends_with('\n') || !has_values {
         return Err(file.wrong("it is incomplete: the table of single values is missing, or its last line"));
     }
-    let mut reading = named("profile", Params::new());
+    let (mut reading, mut unread) = (named("profile", Params::new()), Unread::default());
     let mut line = 1;
     for part in text.split("\n\n") {
         let (first, lines) = (line, part.matches('\n').count());
         line += lines + 2;
-        // The telemetry of the GPUs has other headings.
-        if ![CSV, CSV_VALUES].contains(&part.trim_start().lines().next().unwrap_or_default()) {
+        let header = part.trim_start().lines().next().unwrap_or_default();
+        // The telemetry of the GPUs.
+        if header.split(',').any(|column| ["GPU", "GPU_Index"].contains(&column)) {
+            continue;
+        }
+        if !header.starts_with(CSV) && header != CSV_VALUES {
+            let rows = (first..).zip(part.lines()).filter(|(_, row)| !row.is_empty()).skip(1);
+            rows.for_each(|(at, row)| unread.line(UnreadKind::Row, at, row));
             continue;
         }
         let table = CsvTable::read(*file, part, first, b',')?;
         for row in &table.rows {
             // A number in a text has commas between its thousands.
             let figure = |column: usize| match row.cell(column) {
-                "N/A" => Ok(None),
+                "N/A" | "" => Ok(None),
                 cell => {
                     let wrong = || file.line(row.line, format!("`{cell}` is not a number"));
                     number(&cell.replace(',', "")).map(Some).ok_or_else(wrong)
@@ -161,18 +168,25 @@ fn read_csv(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
                 .strip_suffix(')')
                 .and_then(|name| name.rsplit_once(" ("))
                 .unwrap_or((row.cell(0), ""));
-            // A goodput without a limit is -1.
-            let Some(avg) = figure(1)?.filter(|value| *value >= 0.0) else { continue };
+            let name = word(name);
+            let Some(avg) = figure(1)? else { continue };
+            // It has no limit.
+            if avg == -1.0 && name.ends_with("goodput") {
+                continue;
+            }
+            if name == "error_request_count" && avg > 0.0 {
+                fail(&mut reading, format!("{avg} requests failed"));
+            }
             let unit = if unit == "per sec" { "requests/sec" } else { unit }.to_owned();
-            let metric = Metric { unit, avg, p50: of("p50")?, p99: of("p99")?, std: None, count: None };
-            add(&mut reading, &name.to_ascii_lowercase().replace(' ', "_"), &metric);
+            let metric = Metric { unit, avg, p50: of("p50")?, p99: of("p99")?, std: of("std")?, count: None };
+            add(&mut reading, &name, &metric);
         }
     }
     if reading.metrics.is_empty() {
         fail(&mut reading, "it contains no metric");
     }
     reading.metrics.sort_by_key(|metric| metric.name != "request_latency");
-    Ok(RunReading::only(vec![reading]))
+    Ok(vec![RunReading { readings: vec![ended(reading)], unread, ..RunReading::default() }])
 }
 
 fn with_phase(config: &Value) -> Value {
@@ -252,6 +266,9 @@ fn failures(file: &ResultFile, found: &Entries<Value>, reading: &mut Reading) ->
 }
 
 fn add(reading: &mut Reading, name: &str, metric: &Metric) {
+    if LEFT_OUT.iter().any(|prefix| name.starts_with(prefix)) {
+        return;
+    }
     let about = JUDGED.contains(&name);
     let (value, unit) = (metric.p50.unwrap_or(metric.avg), metric.unit.as_str());
     if about && (value == 0.0 || metric.avg == 0.0) {

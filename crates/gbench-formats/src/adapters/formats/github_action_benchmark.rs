@@ -2,9 +2,10 @@
 //! and date is a run, across all suites of the file. <https://github.com/benchmark-action/github-action-benchmark>.
 //!
 //! An entry has one number per benchmark. Its direction follows from the unit, else from the named tool. `range` has a
-//! different meaning for each tool, so it is kept as text.
+//! different meaning for each tool, so it is kept as text. The unit of Go contains the rest of the line: `ns/op\t 48 B/op`.
 
 use super::interface::prelude::*;
+use crate::adapters::go_test::benchfmt::metric_of_unit;
 use crate::adapters::readers::json;
 
 /// Precedes the document in `data.js`.
@@ -45,7 +46,7 @@ pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     title: "github-action-benchmark",
     versions: "`data.js` of 1.x, and the same as plain JSON",
     fields: "`name`, `value`, `unit`, `range` of `benches`; `tool`, `date`, `commit.id`, `commit.timestamp` of each entry; the suite",
-    direction: "by the unit, else by the tool; where the two disagree, or neither says it, it is shown and not judged",
+    direction: "by the unit, else by the tool except `go`; where the two disagree, or neither says it, it is shown and not judged",
     failures: "a time of 0 or less; nothing else in the file",
     recognises,
     read,
@@ -77,7 +78,10 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
             });
             if let Some(run) = runs.get_mut(place) {
                 let tool = entry.tool.as_deref().unwrap_or_default();
-                run.readings.extend(entry.benches.iter().map(|bench| reading(suite, tool, bench)));
+                for bench in &entry.benches {
+                    let wrong = |what| file.at(format!("entries.{suite}, {}", bench.name), what);
+                    run.readings.push(reading(suite, tool, bench).map_err(wrong)?);
+                }
             }
         }
     }
@@ -105,10 +109,10 @@ fn parse(file: &ResultFile) -> Result<Document, ReadError> {
     json::document(Some(file.name), &bytes)
 }
 
+/// `None` for Go, whose units may be of any quantity.
 fn direction_of_tool(tool: &str) -> Option<Better> {
     match tool {
         "cargo"
-        | "go"
         | "googlecpp"
         | "catch2"
         | "julia"
@@ -127,10 +131,25 @@ fn of_one(unit: &str) -> Option<&str> {
     ["iter", "op", "call", "run"].contains(&one).then_some(unit.trim())
 }
 
-fn reading(suite: &str, tool: &str, bench: &Bench) -> Reading {
+/// The unit, and the further pairs of value and unit that follow it in a line of Go.
+fn pairs(unit: &str) -> Option<(&str, Vec<(f64, &str)>)> {
+    let mut words = unit.split_ascii_whitespace();
+    let (first, mut further) = (words.next()?, Vec::new());
+    while let Some(value) = words.next() {
+        further.push((number(value)?, words.next()?));
+    }
+    Some((first, further))
+}
+
+/// Errors: two units of Go that have one name.
+fn reading(suite: &str, tool: &str, bench: &Bench) -> Result<Reading, String> {
     let mut reading = named(&bench.name, Params::from([text_param("suite", suite)]));
-    let unit = bench.unit.trim();
-    let of_unit = direction_of_unit(unit).or_else(|| direction_of_unit(of_one(unit)?));
+    let whole = bench.unit.trim();
+    let (unit, further) = pairs(whole).filter(|_| tool == "go").unwrap_or((whole, Vec::new()));
+    let of_unit = match unit {
+        "allocs/op" => Some(Better::Lower),
+        _ => direction_of_unit(unit).or_else(|| direction_of_unit(of_one(unit)?)),
+    };
     let of_tool = direction_of_tool(tool);
     // The name of a custom tool is free text, so a contradicting unit leaves the direction open.
     let open = tool.starts_with("custom") && of_unit.is_some() && of_unit != of_tool;
@@ -142,6 +161,9 @@ fn reading(suite: &str, tool: &str, bench: &Bench) -> Reading {
     let metric = summarised(&mut reading, if time { "time" } else { "value" }, unit, alone(bench.value));
     metric.better = better.filter(|_| direction_of_unit(unit).is_none());
     metric.judged = better.is_some();
+    for (value, unit) in further {
+        metric_of_unit(&mut reading, unit)?.summary = Some(alone(value));
+    }
     reading.note("range", bench.range.clone());
-    ended(reading)
+    Ok(ended(reading))
 }

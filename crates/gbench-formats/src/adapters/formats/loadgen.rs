@@ -2,9 +2,10 @@
 //! <https://github.com/mlcommons/inference/blob/master/loadgen/README.md>.
 //!
 //! In the Offline scenario all samples are one query, so its latencies are totals of the batch: they are only shown. The
-//! file of an accuracy run contains no figure.
+//! estimates of early stopping are the scores of SingleStream and MultiStream. The file of an accuracy run contains no figure.
 
 use super::interface::prelude::*;
+use gbench_model::{Unread, UnreadKind};
 
 const TITLE: &str = "MLPerf Results Summary";
 const PARAMETERS: &str = "Test Parameters Used";
@@ -32,7 +33,7 @@ pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     title: "MLPerf LoadGen",
     versions: "`mlperf_log_summary.txt` of 2.0 to 6.0",
     fields: "`SUT name`, `Scenario`, `Mode`, `Result is`, constraints and recommendations; samples and tokens per second; \
-             percentiles of latency, first token and time per output token; the test's parameters. `max_async_queries` is the case's, \
+             estimates of early stopping; percentiles of latency, first token and time per output token; the test's parameters. `max_async_queries` is the case's, \
              and so are `target_qps` and `samples_per_query` except Offline",
     direction: "latencies lower, rates higher; Offline latencies are totals and are shown",
     failures: "a number of errors in the last line; a judged figure of 0; `INVALID` as `Result is`, with the conditions that \
@@ -56,13 +57,29 @@ pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
 };
 
 fn recognises(file: &ResultFile) -> bool {
+    is_summary(file) || is_of_accuracy(file)
+}
+
+fn is_summary(file: &ResultFile) -> bool {
     file.any_line(TITLE, |line| line.trim() == TITLE)
         && file.any_line("SUT name", |line| value_of(line, "SUT name").is_some())
 }
 
+/// It has only the numbers of warnings and of errors.
+fn is_of_accuracy(file: &ResultFile) -> bool {
+    let lines = file.bytes.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
+    // A third line decides.
+    let lines: Vec<_> = lines.take(3).map(String::from_utf8_lossy).collect();
+    let is_of = |line: &str, what: &str| {
+        let lower = line.to_ascii_lowercase();
+        lower.contains(&format!(" {what} encountered")) || lower.contains(&format!(" {what}s encountered"))
+    };
+    matches!(&lines[..], [warnings, errors] if is_of(warnings, "warning") && is_of(errors, "error"))
+}
+
 fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
     let text = file.text()?;
-    if !recognises(file) {
+    if !is_summary(file) {
         return Err(file.wrong(format!("`{TITLE}` is missing, as it is after an accuracy run")));
     }
     let errors = errors(text)
@@ -93,7 +110,7 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
             run = run.also(key, value.to_string());
         }
     }
-    figures(&mut reading, file, text, scenario == "Offline")?;
+    figures(&mut reading, &mut run.unread, file, text, scenario)?;
     reading.end = match need("Result is")? {
         "VALID" if reading.end == End::Measured => errors,
         "VALID" => reading.end,
@@ -139,7 +156,13 @@ fn reasons(text: &str) -> String {
 }
 
 /// Adds the figures above the parameters as metrics, and the parameters except seeds as metadata.
-fn figures(reading: &mut Reading, file: &ResultFile, text: &str, is_offline: bool) -> Result<(), ReadError> {
+fn figures(
+    reading: &mut Reading,
+    unread: &mut Unread,
+    file: &ResultFile,
+    text: &str,
+    scenario: &str,
+) -> Result<(), ReadError> {
     let mut is_parameters = false;
     for (at, line, _) in lines(text) {
         is_parameters |= line.trim() == PARAMETERS;
@@ -151,7 +174,13 @@ fn figures(reading: &mut Reading, file: &ResultFile, text: &str, is_offline: boo
             }
             continue;
         }
-        let Some((name, unit, is_judged)) = figure(key) else { continue };
+        let Some((name, unit, is_judged)) = figure(key, scenario) else {
+            // Such as the intervals that an early MultiStream skipped. The parameters repeat the samples of a query.
+            if number(value).is_some() && key != "Samples per query" {
+                unread.line(UnreadKind::Row, at, line);
+            }
+            continue;
+        };
         // The first lines repeat a percentile of the list.
         if reading.metrics.iter().any(|metric| metric.name == name) {
             continue;
@@ -167,14 +196,19 @@ fn figures(reading: &mut Reading, file: &ResultFile, text: &str, is_offline: boo
         } else if name.ends_with("_min") || name.ends_with("_max") {
             shown(reading, &name, unit, value);
         } else {
-            summarised(reading, &name, unit, alone(value)).judged = is_judged && !is_offline;
+            summarised(reading, &name, unit, alone(value)).judged = is_judged && scenario != "Offline";
         }
     }
     Ok(())
 }
 
-/// Metric, unit and whether it is judged. Only the percentiles in MLPerf's rules are judged: 50, 90 and 99.
-fn figure(key: &str) -> Option<(String, &'static str, bool)> {
+/// Metric, unit and whether it is judged. Only scores and the percentiles in MLPerf's rules are judged: 50, 90 and 99.
+fn figure(key: &str, scenario: &str) -> Option<(String, &'static str, bool)> {
+    if let Some(estimate) = key.strip_prefix("* Early stopping ") {
+        let percentile = percentile(estimate.strip_suffix(" percentile estimate")?)?;
+        let is_score = ["SingleStream", "MultiStream"].contains(&scenario);
+        return Some((format!("early_stopping_p{percentile}"), "ns", is_score));
+    }
     if let Some((_, name, unit, is_judged)) = FIGURES.iter().find(|(of, ..)| *of == key) {
         return Some(((*name).to_owned(), unit, *is_judged));
     }
@@ -189,8 +223,34 @@ fn figure(key: &str) -> Option<(String, &'static str, bool)> {
     if let Some(extreme) = ["min", "max", "mean"].into_iter().find(|word| *word == first) {
         return Some((format!("{quantity}_{extreme}"), "ns", false));
     }
-    let percentile = number(first.trim_end_matches("th")).filter(|_| rest.contains("percentile"))?;
+    let percentile = percentile(first).filter(|_| rest.contains("percentile"))?;
     let is_median = percentile == 50.0;
     let name = if is_median { quantity.to_owned() } else { format!("{quantity}_p{percentile}") };
     Some((name, "ns", is_median || percentile == 90.0 || percentile == 99.0))
+}
+
+/// `99.00`, `90th`, `90.0th`.
+fn percentile(text: &str) -> Option<f64> {
+    number(text.trim_end_matches("th"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::adapters::interface::output::OutputFiles;
+
+    #[test]
+    fn the_file_of_an_accuracy_run_is_known_though_it_has_no_figure() {
+        let none = OutputFiles::default();
+        let is_known =
+            |text: &str| recognises(&ResultFile { name: "file", bytes: text.as_bytes(), beside: &none });
+        let (no_warning, no_error) =
+            ("No warnings encountered during test.", "No errors encountered during test.");
+        assert!(is_known(&format!("\n{no_warning}\n\n{no_error}\n")));
+        assert!(is_known(
+            "\n1 warning encountered. See detailed log.\r\n\r\n2 ERRORS encountered. See detailed log.\r\n"
+        ));
+        assert!(!is_known(no_error));
+        assert!(!is_known(&format!("{no_warning}\n{no_error}\nmean 5 ms\n")));
+    }
 }

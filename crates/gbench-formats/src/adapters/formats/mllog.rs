@@ -1,7 +1,8 @@
 //! MLPerf training: the lines `:::MLLOG {...}` of a training run, with other lines around them. The run is a case, and its time
 //! from `run_start` to `run_stop` is the score. <https://github.com/mlcommons/logging>.
 //!
-//! `run_stop` has whether the target was reached: an aborted run has a time as well, which is not read.
+//! `run_stop` has whether the target was reached: an aborted run has a time as well, which is not read. A program may state a
+//! measurement twice, as an event `throughput` and in `tracked_stats`: it is one sample.
 
 use super::interface::prelude::*;
 
@@ -65,17 +66,15 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
     }
     summarised(&mut reading, "time", "s", alone(time));
     shown(&mut reading, "init_time", "s", seconds("init_start", "init_stop"));
-    let throughputs = events.iter().filter_map(|event| match event.key.as_str() {
-        "tracked_stats" => event.value.get("throughput")?.as_f64(),
-        "throughput" => event.value.as_f64(),
-        _ => None,
-    });
-    let throughputs: Vec<f64> = throughputs.filter(|value| *value > 0.0).collect();
+    let throughputs = throughputs(&events);
     if !throughputs.is_empty() {
         reading.metric("throughput", "samples/s", None).values = throughputs;
     }
     if let Some(last) = events.iter().rfind(|event| event.key == "eval_accuracy") {
         shown(&mut reading, "accuracy", "", last.value.as_f64());
+        for (of, value) in last.value.as_object().into_iter().flatten() {
+            shown(&mut reading, &format!("accuracy_{}", word(of)), "", value.as_f64());
+        }
         shown(&mut reading, "epochs", "", last.metadata.get("epoch_num").and_then(Value::as_f64));
     }
     let mut run = RunReading { started: utc_millis(start.time_ms), ..RunReading::default() };
@@ -87,6 +86,33 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
     run.settings_of_row(
         settings.filter(|event| !event.value.is_null()).map(|event| (event.key.clone(), event.value.clone())),
     );
+    let tracked = events.iter().filter(|event| event.key == "tracked_stats");
+    let tracked = tracked.filter_map(|event| event.value.as_object()).flatten();
+    let others = tracked.filter(|(name, value)| *name != "throughput" && has_number(value));
+    run.unread.fields(others.map(|(name, _)| format!("tracked_stats.{name}")));
     run.readings.push(ended(reading));
     Ok(vec![run])
+}
+
+/// The values of both kinds of events, each measurement once.
+fn throughputs(events: &[Event]) -> Vec<f64> {
+    let mut found: Vec<(&Event, f64)> = Vec::new();
+    for event in events {
+        let value = match event.key.as_str() {
+            "tracked_stats" => event.value.get("throughput").and_then(Value::as_f64),
+            "throughput" => event.value.as_f64(),
+            _ => None,
+        };
+        let Some(value) = value.filter(|value| *value > 0.0) else { continue };
+        // The program takes the time and computes the value for each of the two events.
+        let mut recent = found.iter().rev().take_while(|(other, _)| event.time_ms - other.time_ms <= 10.0);
+        let is_stated = recent.any(|(other, known)| {
+            let is_same = other.time_ms == event.time_ms && *known == value;
+            is_same || other.key != event.key && (value / known - 1.0).abs() < 1e-3
+        });
+        if !is_stated {
+            found.push((event, value));
+        }
+    }
+    found.into_iter().map(|(_, value)| value).collect()
 }

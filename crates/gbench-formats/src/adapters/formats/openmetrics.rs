@@ -87,7 +87,7 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
             match sample.reading(&kinds, &units) {
                 Some(reading) => add(&mut cases, reading),
                 // A counter or a histogram may be a measurement.
-                None if !sample.is_own() => unread.line(UnreadKind::Line, at, line),
+                None if !sample.is_own() => unread.line(UnreadKind::Sample, at, line),
                 None => {}
             }
         }
@@ -209,4 +209,21 @@ fn quoted(text: &str) -> Option<(String, &str)> {
         }
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::adapters::interface::output::OutputFiles;
+
+    #[test]
+    fn what_is_no_figure_by_its_kind_is_named_as_that() {
+        let none = OutputFiles::default();
+        let bytes = b"# TYPE a gauge\na 1\n# TYPE n counter\nn 5\nn{x=\"1\"} 6\n";
+        let runs = read(&ResultFile { name: "file", bytes, beside: &none }).unwrap();
+        assert_eq!(
+            runs[0].unread.0[0].sentence(),
+            "2 samples of counters, histograms, summaries or moments were not read: the first is line 4, `n 5`"
+        );
+    }
 }

@@ -8,6 +8,7 @@ pub(crate) use self::file::is_benchfmt;
 use std::collections::HashMap;
 
 use self::file::{DeclaredUnit, FileWide, Numbered, numbered};
+use crate::adapters::interface::adapter::MetricReading;
 use crate::adapters::interface::prelude::*;
 use gbench_model::{Unread, UnreadKind};
 
@@ -191,7 +192,8 @@ impl<'a> Reader<'a> {
         while let Some(value) = fields.next() {
             let Some(unit) = fields.next() else { return Err(format!("`{value}` has no unit")) };
             let value: f64 = value.parse().map_err(|_| format!("`{value}` is not a number"))?;
-            add(reading, unit, value, self.units.get(unit).copied().unwrap_or_default())?;
+            let declared = self.units.get(unit).copied().unwrap_or_default();
+            metric(reading, unit, declared)?.values.push(value);
             pairs += 1;
         }
         if pairs == 0 {
@@ -300,15 +302,27 @@ fn behind_print<'a>(line: &'a str, name: &str) -> Option<&'a str> {
     own.trim_end().strip_prefix(name)?.chars().all(|c| c == '-' || c.is_ascii_digit()).then_some(measured)
 }
 
+/// The metric of a unit without a declaration. Errors: two units of one name.
+pub(crate) fn metric_of_unit<'r>(
+    reading: &'r mut Reading,
+    unit: &str,
+) -> Result<&'r mut MetricReading, String> {
+    metric(reading, unit, DeclaredUnit::default())
+}
+
 /// Errors: two units of one name.
-fn add(reading: &mut Reading, unit: &str, value: f64, declared: DeclaredUnit) -> Result<(), String> {
+fn metric<'r>(
+    reading: &'r mut Reading,
+    unit: &str,
+    declared: DeclaredUnit,
+) -> Result<&'r mut MetricReading, String> {
     let DeclaredUnit { better, metric, unit: own } = declared;
     let known = own.unwrap_or(unit);
     let (better, judged) = match better.or_else(|| direction_of_unit(known)) {
         Some(better) => (Some(better), true),
         None => (None, false),
     };
-    let metric = match unit {
+    Ok(match unit {
         "ns/op" => reading.metric("time", "ns", None),
         "B/op" => reading.metric(unit, "B", None),
         "allocs/op" => reading.metric(unit, "allocations", Some(Better::Lower)),
@@ -321,9 +335,7 @@ fn add(reading: &mut Reading, unit: &str, value: f64, declared: DeclaredUnit) ->
             }
             metric
         }
-    };
-    metric.values.push(value);
-    Ok(())
+    })
 }
 
 #[cfg(test)]

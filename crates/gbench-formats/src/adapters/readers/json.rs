@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde_json::error::Category;
 
 use super::loose_json::{is_loose, standard_json};
 use crate::adapters::interface::output::{Place, ReadError};
@@ -27,9 +28,42 @@ pub(crate) fn borrowed<'a, T: Deserialize<'a>>(file: Option<&str>, bytes: &'a [u
         std::str::from_utf8(bytes).map_or_else(|_| serde_json::from_slice(bytes), serde_json::from_str);
     parsed.map_err(|error| {
         let place = Place::Column { file, line: error.line(), column: error.column() };
+        // The obstacle is the file and not a place in it, such as the console output of the program.
+        let first = bytes.trim_ascii_start();
+        if error.classify() != Category::Data && !first.starts_with(b"{") && !first.starts_with(b"[") {
+            return ReadError::new(place, format!("it is not JSON: it begins with `{}`", beginning(first)));
+        }
         // serde_json appends the place, which the message already begins with.
         let text = error.to_string();
         let what = text.rsplit_once(" at line ").map_or(text.as_str(), |(what, _)| what);
         ReadError::new(place, what)
     })
+}
+
+/// The first line, cut to 40 characters.
+fn beginning(bytes: &[u8]) -> String {
+    let bytes = bytes.get(..bytes.len().min(200)).unwrap_or_default();
+    let text = String::from_utf8_lossy(bytes);
+    let line = text.lines().next().unwrap_or_default().trim_end();
+    let shown = |c: char| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c };
+    let start: String = line.chars().take(40).map(shown).collect();
+    if line.chars().count() > 40 { start + "..." } else { start }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_said_to_be_no_json_and_shown() {
+        let error = |text: &str| document::<Vec<u8>>(Some("out"), text.as_bytes()).unwrap_err().to_string();
+        assert_eq!(
+            error("\n ========= Serving Benchmark Result of today =========\nRequests: 8\n"),
+            "out:2:2: it is not JSON: it begins with `========= Serving Benchmark Result of to...`"
+        );
+        assert_eq!(error("Namespace(a=1)"), "out:1:1: it is not JSON: it begins with `Namespace(a=1)`");
+        // JSON of another type, or with a fault at a place.
+        assert!(error("7").contains("invalid type"), "{}", error("7"));
+        assert!(error("[1, x]").ends_with("1:5: expected value"), "{}", error("[1, x]"));
+    }
 }

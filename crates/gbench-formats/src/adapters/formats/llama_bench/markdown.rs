@@ -6,6 +6,9 @@ use crate::adapters::formats::interface::prelude::*;
 
 const FIRST: [&str; 4] = ["model", "size", "params", "backend"];
 const LAST: [&str; 2] = ["test", "t/s"];
+/// Devices, environments and builds are told apart by nothing in a row.
+const SEVERAL: &str = "the file has several tables, which may be of different devices or builds: give each table with its line \
+                       `build: ...` a file of its own";
 
 fn cells(line: &str) -> Option<Vec<&str>> {
     let inside = line.trim().strip_prefix('|')?.strip_suffix('|')?;
@@ -16,14 +19,19 @@ pub(super) fn header_of(line: &str) -> Option<Vec<&str>> {
     cells(line).filter(|cells| cells.starts_with(&FIRST) && cells.ends_with(&LAST))
 }
 
-/// Reads a text with such a table. Errors: no table, a row of another length, no end.
+/// Reads a text with such a table, or with several of one build that share no test. Errors: no table, a row of another length, no
+/// end; several tables whose rates would be mixed.
 pub(super) fn read(file: &ResultFile, text: &str) -> Result<Vec<RunReading>, ReadError> {
     let mut header: Option<Vec<&str>> = None;
-    let mut run = RunReading::default();
+    let (mut run, mut of_table) = (RunReading::default(), 0);
     for (at, line) in text.split_inclusive('\n').enumerate() {
         let wrong = |what: String| file.line(at + 1, what);
         let build = line.strip_prefix("build: ").and_then(|rest| rest.trim_end().strip_suffix(')'));
         if let Some((commit, build)) = build.and_then(|rest| rest.split_once(" (")) {
+            let known = run.facts.get("build_number").map(|number| (run.commit.as_deref(), number));
+            if known.is_some_and(|(known, number)| known.unwrap_or("unknown") != commit || number != build) {
+                return Err(wrong(SEVERAL.into()));
+            }
             run.commit = Some(commit.to_owned()).filter(|commit| commit != "unknown");
             run = run.fact("build_number", build);
         }
@@ -35,6 +43,7 @@ pub(super) fn read(file: &ResultFile, text: &str) -> Result<Vec<RunReading>, Rea
         };
         if let Some(found) = header_of(line) {
             header = Some(found);
+            of_table = run.readings.len();
             continue;
         }
         let Some(header) = &header else { continue };
@@ -49,7 +58,14 @@ pub(super) fn read(file: &ResultFile, text: &str) -> Result<Vec<RunReading>, Rea
             )));
         }
         let row: BTreeMap<&str, &str> = header.iter().copied().zip(cells).collect();
-        run.readings.push(row_of(&row).map_err(wrong)?);
+        let reading = row_of(&row).map_err(wrong)?;
+        if run.readings.iter().take(of_table).any(|known| known.case == reading.case) {
+            return Err(wrong(format!(
+                "`{}` is in an earlier table as well: {SEVERAL}",
+                reading.case.native
+            )));
+        }
+        run.readings.push(reading);
     }
     if header.is_none() {
         return Err(file.wrong("it contains no JSON, CSV or Markdown table of llama-bench"));
