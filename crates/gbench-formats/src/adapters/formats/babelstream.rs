@@ -1,7 +1,7 @@
 //! BabelStream: its table, as text or with `--csv`. A row is a case, named by its function.
 //! <https://github.com/UoB-HPC/BabelStream>.
 //!
-//! Before version 3 it was GPU-STREAM, and had no `Dot`. It drops its first run. The bandwidth is that of the fastest run: it repeats the minimum with more digits, as the text
+//! Before version 3 it was GPU-STREAM, and had no `Dot`. Version 0.0 does not say how many times it runs. It drops its first run. The bandwidth is that of the fastest run: it repeats the minimum with more digits, as the text
 //! has five decimals of a second. An order of runs that times all runs at once stores one mean as each sample: if
 //! minimum, maximum and average are equal, nothing was repeated.
 //!
@@ -19,7 +19,7 @@ const CSV: &str = "function,num_times,n_elements,sizeof,";
 pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     name: "babelstream",
     title: "BabelStream",
-    versions: "3.0 to 5.0, text and `--csv`, also `--triad-only` and `--only`; GPU-STREAM 1.0 to 2.1",
+    versions: "3.0 to 5.0, text and `--csv`, also `--triad-only` and `--only`; GPU-STREAM 0.0 to 2.1",
     fields: "`function`, `num_times`, `n_elements`, `sizeof`, bandwidth with its unit, `min_runtime`, `max_runtime`, `avg_runtime`; \
              `Implementation`, `Precision`, `Array size`; device, `Driver`, `Version`, `Memory` of the run; failed validation",
     direction: "bandwidths higher, the average time lower: that of the text has few digits, and is shown",
@@ -35,7 +35,9 @@ pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
 fn recognises(file: &ResultFile) -> bool {
     let is_text = file.any_line("BabelStream", |line| line.trim() == "BabelStream")
         || file.any_line(OLD_NAME, |line| line.trim() == OLD_NAME);
-    is_text && file.any_line("Running ", |line| line.starts_with("Running "))
+    is_text
+        && (file.any_line("Running ", |line| line.starts_with("Running "))
+            || file.any_line("Function", |line| is_heading(&line.split_whitespace().collect::<Vec<_>>())))
         || file.any_line(CSV, is_csv_header)
 }
 
@@ -90,6 +92,10 @@ fn facts(text: &str, mut run: RunReading) -> RunReading {
     let rows = text.lines().skip_while(|line| !is_csv_header(line)).skip(1);
     let of_csv = rows.filter_map(|row| row.split(',').nth(1)).next();
     run.setting("num_times", runs.or(of_csv))
+}
+
+fn is_heading(words: &[&str]) -> bool {
+    matches!(words, ["Function", _, rest @ ..] if rest == TEXT)
 }
 
 fn is_csv_header(line: &str) -> bool {
@@ -198,6 +204,10 @@ fn is_function(word: &str) -> bool {
     ["Copy", "Mul", "Add", "Triad", "Dot", "Nstream", "Read", "Write"].contains(&word)
 }
 
+fn are_numbers(words: &[&str]) -> bool {
+    words.iter().all(|word| number(word).is_some())
+}
+
 #[derive(Default)]
 struct Above {
     params: Params,
@@ -228,18 +238,23 @@ impl Above {
     }
 }
 
+/// The lines below the table, such as those of a scheduler, are no rows; those of a known function always are.
 fn table(file: &ResultFile, text: &str, unread: &mut Unread) -> Result<Vec<Reading>, ReadError> {
     let (mut above, mut unit, mut readings) = (Above::default(), None, Vec::new());
+    let mut is_in_table = false;
     for (at, line, _) in lines(text) {
         let words: Vec<&str> = line.split_whitespace().collect();
         let wrong = |what: &str| file.line(at, what);
         match (words.as_slice(), &unit) {
-            (["Function", found, rest @ ..], _) if rest == TEXT => {
+            (["Function", found, ..], _) if is_heading(&words) => {
+                is_in_table = true;
                 let bare = found.strip_suffix("/sec").or_else(|| found.strip_suffix("/s"));
                 unit =
                     Some(bare.and_then(bytes).ok_or_else(|| wrong("the unit of the bandwidth is unknown"))?);
             }
-            ([function, figures @ ..], Some(unit)) if figures.len() == 4 => {
+            ([function, figures @ ..], Some(unit))
+                if figures.len() == 4 && (is_function(function) || is_in_table && are_numbers(figures)) =>
+            {
                 let figures: Option<Vec<f64>> = figures.iter().map(|word| number(word)).collect();
                 let Some([bandwidth, min, max, average]) = figures.as_deref() else {
                     return Err(wrong("no row of four numbers"));
@@ -268,13 +283,17 @@ fn table(file: &ResultFile, text: &str, unread: &mut Unread) -> Result<Vec<Readi
                 };
                 readings.push(row.reading());
             }
-            // Such as one of fewer columns.
+            // Such as one of fewer columns, or `GEOMEAN` with the mean of all bandwidths.
             ([function, figures @ ..], Some(_))
-                if is_function(function) && figures.iter().any(|it| number(it).is_some()) =>
+                if is_function(function) && figures.iter().any(|it| number(it).is_some())
+                    || (*function == "GEOMEAN" || figures.len() == 4) && are_numbers(figures) =>
             {
                 unread.line(UnreadKind::Row, at, line);
             }
-            _ => above.note(line),
+            _ => {
+                is_in_table = false;
+                above.note(line);
+            }
         }
     }
     Ok(readings)

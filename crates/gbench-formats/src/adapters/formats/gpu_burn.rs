@@ -1,6 +1,9 @@
 //! gpu-burn: its output, in which one line has all reports of its progress. A GPU is a case, and each report behind the first
 //! fifth is a sample: the rate since the report before. <https://github.com/wilicc/gpu-burn>.
 //!
+//! A line repeats the last report of each GPU that has nothing new, and has `0 (0 Gflop/s)` before its first one: a report is one
+//! that changes the count `proc'd`.
+//!
 //! `OK` or `FAULTY` at the end is the outcome. The errors of a report count from the last summary on, so that all reports count.
 
 use super::interface::prelude::*;
@@ -19,7 +22,8 @@ pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
              the end, or a report without a rate (refused)",
     recognises: |file| {
         file.any_line("proc'd: ", |line| line.contains(" Gflop/s)") && line.contains("errors: "))
-            && file.any_line("Burning for ", |line| line.starts_with("Burning for "))
+            && (file.any_line("Burning for ", |line| line.starts_with("Burning for "))
+                || file.any_line("(UUID: ", |line| line.starts_with("GPU 0: ")))
     },
     read,
     ..DeclaredFormat::SUMMARY
@@ -31,6 +35,7 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
     let mut run = RunReading::default();
     let mut params = Params::new();
     let (mut rates, mut faults): (Vec<Vec<f64>>, Vec<Option<String>>) = (Vec::new(), Vec::new());
+    let mut counts: Vec<f64> = Vec::new();
     let mut outcomes: Option<Vec<&str>> = None;
     for part in parts() {
         if let Some(seconds) = part.strip_prefix("Burning for ") {
@@ -52,10 +57,12 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
         } else if let Some((percent, reports, errors)) = progress(part) {
             rates.resize(reports.len().max(rates.len()), Vec::new());
             faults.resize(rates.len(), None);
-            for (gpu, rate) in reports.iter().enumerate() {
-                let rate =
-                    rate.ok_or_else(|| file.at(format!("GPU {gpu}"), format!("`{part}` has no rate")))?;
-                if percent >= SETTLED {
+            counts.resize(rates.len(), 0.0);
+            for (gpu, report) in reports.iter().enumerate() {
+                let (count, rate) =
+                    report.ok_or_else(|| file.at(format!("GPU {gpu}"), format!("`{part}` has no rate")))?;
+                let is_new = std::mem::replace(&mut counts[gpu], count) != count && count > 0.0;
+                if is_new && percent >= SETTLED {
                     rates[gpu].push(rate);
                 }
             }
@@ -88,15 +95,18 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
     Ok(vec![run])
 }
 
-/// The percent, and of each GPU the rate and the errors.
-type Report<'a> = (f64, Vec<Option<f64>>, Vec<&'a str>);
+/// The percent, and of each GPU the count with its rate, and the errors.
+type Report<'a> = (f64, Vec<Option<(f64, f64)>>, Vec<&'a str>);
 
 /// A report: `60.0%  proc'd: 620 (41310 Gflop/s)  - 620 (41144 Gflop/s)   errors: 0  - 0`.
 fn progress(part: &str) -> Option<Report<'_>> {
     let (percent, rest) = part.split_once('%')?;
     let (reports, rest) = rest.trim().strip_prefix("proc'd:")?.split_once("errors:")?;
     let errors = rest.split("temps:").next()?;
-    let rate = |report: &str| number(report.split_once('(')?.1.split_once(" Gflop/s")?.0);
+    let rate = |report: &str| {
+        let (count, rate) = report.split_once('(')?;
+        Some((number(count.trim())?, number(rate.split_once(" Gflop/s")?.0)?))
+    };
     let errors = errors.split(" - ").filter_map(|errors| errors.split_whitespace().next());
     Some((number(percent)?, reports.split(" - ").map(rate).collect(), errors.collect()))
 }

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 
 use super::interface::prelude::*;
+use gbench_model::Unread;
 
 const TITLE: &str = "HPCG-Benchmark";
 const RATING: &str = "Final Summary::HPCG result is VALID with a GFLOP/s rating of";
@@ -33,6 +34,21 @@ const FIGURES: [(&str, &str, &str); 8] = [
     ("total_time", "s", TOTAL),
     ("setup_time", "s", "Setup Information::Setup Time"),
 ];
+
+/// Sections that describe the machine and the problem, or have the residuals and counts of its checks.
+const DESCRIBED: [&str; 9] = [
+    "Machine Summary",
+    "Global Problem Dimensions",
+    "Processor Dimensions",
+    "Local Domain Dimensions",
+    "Linear System Information",
+    "Multigrid Information",
+    "Spectral Convergence Tests",
+    "Reproducibility Information",
+    "Iteration Count Information",
+];
+/// Likewise; its name ends in a formula.
+const SYMMETRY: &str = "Departure from Symmetry";
 
 pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     name: "hpcg",
@@ -65,7 +81,16 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
         })
         .collect();
     let version = entries.get("version").map(|(_, version)| *version);
-    Ok(vec![RunReading::from(vec![reading(file, &entries)?]).fact("version", version)])
+    let others = entries.iter().filter(|(path, (_, value))| {
+        let section = path.split_once("::").map(|(section, _)| section);
+        let is_measured = section.is_some_and(|it| !DESCRIBED.contains(&it) && !it.starts_with(SYMMETRY));
+        let is_read = **path == RATING || FIGURES.iter().any(|(.., read)| read == *path);
+        is_measured && !is_read && number(value).is_some()
+    });
+    let mut unread = Unread::default();
+    unread.fields(others.map(|(path, _)| (*path).to_owned()));
+    let run = RunReading { unread, ..vec![reading(file, &entries)?].into() };
+    Ok(vec![run.fact("version", version)])
 }
 
 fn reading(file: &ResultFile, entries: &BTreeMap<&str, (usize, &str)>) -> Result<Reading, ReadError> {

@@ -9,6 +9,10 @@ use super::interface::prelude::*;
 use gbench_model::{Unread, UnreadKind};
 
 const COLUMNS: [&str; 7] = ["T/V", "N", "NB", "P", "Q", "Time", "Gflops"];
+/// HPCC's summary.
+const SUMMARY: [&str; 2] = ["Begin of Summary section.", "End of Summary section."];
+/// Fields of the summary that repeat the rows, or describe the machine and the program.
+const OTHERS: [&str; 5] = ["HPL_", "Version", "sizeof_", "CPS_", "Success"];
 /// The leading columns: the problem and the method.
 const KEYS: usize = 5;
 
@@ -29,6 +33,16 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
     let text = file.text()?;
     let (mut solved, mut is_row_next): (Vec<Solved>, bool) = (Vec::new(), false);
     let mut unread = Unread::default();
+    // The other tests of HPCC have their figures there.
+    let summary = text
+        .lines()
+        .skip_while(|line| line.trim() != SUMMARY[0])
+        .take_while(|line| line.trim() != SUMMARY[1]);
+    let summary = summary.filter_map(|line| line.trim().split_once('='));
+    let others = summary.filter(|(name, value)| {
+        number(value).is_some() && !OTHERS.iter().any(|start| name.starts_with(start))
+    });
+    unread.fields(others.map(|(name, _)| name.to_owned()));
     for (at, line, is_whole) in lines(text) {
         let trimmed = line.trim();
         if is_header(line) {

@@ -4,6 +4,9 @@
 //! A column `Noise` is the relative deviation of the column before it, and columns of one name appear several times: they are
 //! read by their order. Parameters are the columns before `Skipped`, or before `Samples`. A power of two has two columns, or two
 //! numbers.
+//!
+//! A benchmark's own summary may come before `Samples` too. The log names the axes of each benchmark; without it, a column such as
+//! `Duration (s)` with `10.1 ms` is no axis.
 
 use super::interface::prelude::*;
 
@@ -103,6 +106,7 @@ fn markdown<'a>(file: &ResultFile, text: &'a str) -> Result<Vec<Row<'a>>, ReadEr
     let (mut benchmark, mut device, mut header): (&str, (&str, &str), Vec<&str>) = ("", ("", ""), Vec::new());
     let mut rows = Vec::new();
     let mut state = None;
+    let logged: Vec<Row> = text.lines().filter_map(|line| state_of(line.strip_prefix("Run:")?)).collect();
     for (at, line, _) in lines(text) {
         if let Some(run) = line.strip_prefix("Run:") {
             state = state_of(run);
@@ -127,17 +131,24 @@ fn markdown<'a>(file: &ResultFile, text: &'a str) -> Result<Vec<Row<'a>>, ReadEr
             }
             let pairs: Vec<(&str, &str)> = header.iter().copied().zip(cells).collect();
             let end = header.iter().position(|name| *name == SAMPLES).unwrap_or_default();
-            let (axes, figures) = pairs.split_at(end);
-            rows.push(Row {
-                benchmark,
-                device,
-                axes: axes.to_vec(),
-                figures: figures.to_vec(),
-                end: End::Measured,
-            });
+            let (before, behind) = pairs.split_at(end);
+            let state = logged.iter().find(|state| state.benchmark == benchmark);
+            let (axes, own) = before.iter().partition(|pair| is_axis(pair, state));
+            let mut figures: Vec<(&str, &str)> = own;
+            figures.extend(behind);
+            rows.push(Row { benchmark, device, axes, figures, end: End::Measured });
         }
     }
     Ok(rows)
+}
+
+/// A column before `Samples`: false for a figure that the benchmark reports itself. `state`: of the log.
+fn is_axis((column, cell): &(&str, &str), state: Option<&Row>) -> bool {
+    let Some((_, unit)) = figure(cell) else { return true };
+    match state {
+        Some(state) => state.axes.iter().any(|(name, _)| name == column),
+        None => unit.is_empty() || !column.ends_with(')') || !column.contains(" ("),
+    }
 }
 
 /// ` [3/3] copy_bench [Device=0 T=F64 Elements=2^34]: ...`.
@@ -189,8 +200,9 @@ fn reading(file: &ResultFile, row: &Row, several: bool) -> Result<Reading, ReadE
             continue;
         }
         let is_main = name == "GPU Time" || name == "CPU Time" && !has_gpu;
-        let noise =
-            row.figures.get(at + 1).filter(|(next, _)| *next == NOISE).and_then(|(_, cell)| figure(cell));
+        // That of a mean: an extreme may come between them.
+        let next = row.figures.get(at + 1).filter(|_| name == "GPU Time" || name == "CPU Time");
+        let noise = next.filter(|(next, _)| *next == NOISE).and_then(|(_, cell)| figure(cell));
         let deviation = noise.map(|(noise, unit)| value * if unit == "%" { noise / 100.0 } else { noise });
         let metric = match name {
             _ if is_main => "time".to_owned(),

@@ -4,10 +4,11 @@
 //! Nothing in the file identifies it, so it is never recognised, nor does it mark the columns of parameters. The rule: if
 //! columns end in a unit, as in `Triton (GB/s)`, the columns before the first of these are parameters. Otherwise the
 //! first column is a parameter, with the adjacent columns that repeat it in each row, as when one value is given to
-//! several parameters. A provider without a unit is shown and not judged. Columns of extremes and of differences, which
+//! several parameters. `Torch (native)` is a name without a unit. A provider without a unit is shown and not judged. Columns of extremes and of differences, which
 //! some versions add, are ignored.
 
 use super::interface::prelude::*;
+use gbench_model::is_counted;
 
 pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     name: "triton",
@@ -33,12 +34,18 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
     }
     let mut readings: Vec<Reading> = Vec::new();
     let mut seen = std::collections::HashSet::new();
+    // Whole numbers may be those of another parameter. Other rows with the same parameters are repetitions: the caller joins
+    // them, or says that they repeat.
+    let is_certain = with_unit.is_some()
+        || table.rows.iter().any(|row| row.cells.get(keys).is_some_and(|cell| !is_whole(cell)));
     for row in &table.rows {
         let (key, _) = row.cells.split_at(keys.min(row.cells.len()));
-        if !seen.insert(key) {
+        if !seen.insert(key) && !is_certain {
             let what = format!("`{}` appears twice as `{}`", key.join(","), table.header[..keys].join(","));
-            let advice =
-                "a provider's column needs its unit in its name where several columns are parameters";
+            let next = &table.header[keys];
+            let advice = format!(
+                "rows repeat, or `{next}` is another parameter: a provider's column needs its unit in its name where several columns are parameters"
+            );
             return Err(file.line(row.line, format!("{what}: {advice}")));
         }
         let first = readings.len();
@@ -84,9 +91,16 @@ fn repeated(table: &CsvTable) -> usize {
     (1..table.header.len()).take_while(repeats).count()
 }
 
+/// `4096` or `4096.0`, as a parameter that is a size.
+fn is_whole(cell: &str) -> bool {
+    number(cell).is_some_and(|value| value.fract() == 0.0)
+}
+
 fn unit(column: &str) -> Option<(&str, &str)> {
     let (name, unit) = column.strip_suffix(')')?.rsplit_once(" (")?;
-    (!name.trim().is_empty() && !unit.trim().is_empty()).then_some((name.trim(), unit.trim()))
+    let (name, unit) = (name.trim(), unit.trim());
+    let is_unit = direction_of_unit(unit).is_some() || is_counted(unit) || ["%", "x"].contains(&unit);
+    (!name.is_empty() && is_unit).then_some((name, unit))
 }
 
 /// Reads a cell into the case of its provider and row; a provider with two units is one case. `readings`: those of the

@@ -55,6 +55,7 @@ struct AxisValue {
 #[derive(Deserialize)]
 struct Summary {
     tag: String,
+    name: Option<String>,
     hint: Option<String>,
     data: Option<Vec<Datum>>,
 }
@@ -140,6 +141,17 @@ fn fill(
     for (name, tag, unit) in beside {
         if let Some(value) = summaries.number(tag)?.filter(|value| value.is_finite()) {
             summarised(reading, name, unit, alone(value)).judged = false;
+        }
+    }
+    // The tables have them too, with the names that the report gives them.
+    let named = [
+        ("Elem/s", "nv/cold/bw/item_rate", "elem/s", 1.0),
+        ("BWUtil", "nv/cold/bw/global/utilization", "%", 100.0),
+    ];
+    for (name, tag, unit, scale) in named {
+        if let Some(value) = summaries.number(tag)?.filter(|value| value.is_finite()) {
+            let name = summaries.named(tag).and_then(|summary| summary.name.as_deref()).unwrap_or(name);
+            summarised(reading, &metric_name(name), unit, alone(value * scale)).judged = false;
         }
     }
     Ok(())
