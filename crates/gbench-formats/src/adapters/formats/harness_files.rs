@@ -181,10 +181,7 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
             ],
             others: Ignored,
         }],
-        ..HarnessFile::of(&jmh::Jmh, File("jmh.json"), |file| {
-            file.begins(b'[')
-                && Outline::has_keys(file, &["jmhVersion", "benchmark", "mode", "primaryMetric"])
-        })
+        ..HarnessFile::of(&jmh::Jmh, File("jmh.json"), is_jmh)
     },
     HarnessFile {
         versions: "what the test harness of Rust prints",
@@ -203,9 +200,8 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
     },
     HarnessFile {
         versions: "the templates for JSON and CSV, and the table, of 4.3",
-        fields: "`title`, `name`, `unit`, `batch`, `measurements`; the columns of CSV and of the table",
+        fields: "`title`, `name`, `unit`, `batch`, `measurements` with their counters; the columns of CSV and of the table",
         failures: "nothing in the output; an epoch without an iteration, a `batch` of 0, or a row that is cut off (refused)",
-        unread: unread::nanobench,
         notes: &["unit", "batch"],
         settings: &[MachineFacts {
             object: "results[]",
@@ -219,7 +215,7 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
             ],
             others: Ignored,
         }],
-        ..HarnessFile::of(&nanobench::Nanobench, Stdout, is_nanobench)
+        ..HarnessFile::of(&nanobench::Nanobench, Own { read: unread::nanobench, beside: &[] }, is_nanobench)
     },
     HarnessFile {
         versions: "JSON of version 1, and the samples of `--jsonbin` from the same folder",
@@ -391,6 +387,19 @@ fn is_hyperfine(file: &ResultFile) -> bool {
         let second = outline.text_at("metadata.hyperfine_version").is_some();
         outline.rows_have("results", &first) || second && outline.rows_have("results", &["command"])
     })
+}
+
+/// Old versions do not write `jmhVersion`; no other tool writes the rest.
+fn is_jmh(file: &ResultFile) -> bool {
+    let is_old = || {
+        let outline = Outline::of(file, &["benchmark", "mode", "forks", "primaryMetric"], &[]);
+        outline.as_ref().and_then(Outline::first).is_some_and(|first| {
+            let metric = |key: &str| first.has(&[&format!("primaryMetric.{key}")]);
+            metric("scoreUnit") && (metric("rawData") || metric("rawDataHistogram"))
+        })
+    };
+    let keys = ["jmhVersion", "benchmark", "mode", "primaryMetric"];
+    file.begins(b'[') && (Outline::has_keys(file, &keys) || is_old())
 }
 
 fn is_libtest_bench(file: &ResultFile) -> bool {

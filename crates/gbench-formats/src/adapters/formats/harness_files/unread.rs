@@ -12,6 +12,7 @@ use crate::adapters::formats::readers::values::{document, has_number};
 use crate::adapters::google_benchmark::{names, report};
 use crate::adapters::hyperfine;
 use crate::adapters::interface::output::{HarnessOutput, OutputFiles, ReadError};
+use crate::adapters::nanobench;
 use gbench_model::profiler_csv::lines;
 use gbench_model::{Unread, UnreadKind};
 
@@ -52,10 +53,13 @@ pub(super) fn divan(file: &ResultFile) -> Unread {
     unread
 }
 
-/// Rows of a table behind other output of their line.
-pub(super) fn nanobench(file: &ResultFile) -> Unread {
+/// The output, with the rows of a table behind other output of their line, and the fields that are not known.
+pub(super) fn nanobench(file: &ResultFile) -> Result<RunReading, ReadError> {
+    let read = nanobench::read(&HarnessOutput { stdout: file.bytes, files: &OutputFiles::default() });
+    let (readings, mut unread) = read.map_err(|error| renamed(error, None, file.name))?;
     let is_row = |line: &str| line.matches('|').count() >= 5 && line.contains('%') && line.ends_with('`');
-    lines_of(file, |line| !line.starts_with('|') && is_row(line))
+    unread.extend(lines_of(file, |line| !line.starts_with('|') && is_row(line)));
+    Ok(RunReading { readings, unread, ..RunReading::default() })
 }
 
 /// Fields of results that hyperfine does not write as far as it is known here.
