@@ -71,6 +71,19 @@ impl Adapter for Divan {
     }
 }
 
+/// The cases of a file, which has the whole output. Errors: a tree has no end, so that its last cases may be missing.
+pub(crate) fn read_file(output: &HarnessOutput) -> Result<Vec<Reading>, ReadError> {
+    let (leaves, ended) = parse(output.text()?, true)?;
+    if let Ended::In(name) = ended {
+        let what = format!(
+            "it is incomplete: its tree ends at `{name}`, and a whole one has an empty line behind it. If nothing is cut off and no \
+             benchmark panicked, add this line"
+        );
+        return Err(ReadError::new(Place::HarnessOutput, what));
+    }
+    leaves.iter().map(reading).collect()
+}
+
 fn measuring(ask: &CaseRequest, mut more: Vec<String>) -> Invocation {
     let seconds = format!("{:.6}", ask.amount.seconds.max(1e-6));
     // A maximum time would include Divan's calibration before the first case, and leave that case a single iteration.

@@ -5,8 +5,12 @@
 //! from standard output, in this order of preference, and JSON also from any `.json` file in our folder. A time is that
 //! of one unit: of one iteration divided by the batch, as in the table.
 
+use std::collections::BTreeMap;
+
 use super::interface::prelude::*;
 use super::source::cpp::{self, Library};
+use crate::adapters::formats::readers::values::has_number;
+use gbench_model::Unread;
 
 pub(crate) struct Nanobench;
 
@@ -58,22 +62,53 @@ impl Adapter for Nanobench {
     }
 
     fn read(&self, output: &HarnessOutput) -> Result<Vec<Reading>, ReadError> {
-        let mut readings = Vec::new();
-        for (path, bytes) in output.files.ending(".json") {
-            readings.extend(documents(Some(path), bytes)?);
-        }
-        if readings.is_empty() {
-            readings = documents(None, output.stdout)?;
-        }
-        if !readings.is_empty() {
-            return Ok(readings);
-        }
-        let text = output.text()?;
-        if text.lines().any(|line| line.starts_with(CSV)) {
-            return rows_of_csv(text);
-        }
-        rows_of_table(text)
+        Ok(read(output)?.0)
     }
+}
+
+/// The cases, and the fields with numbers that are not known here.
+pub(crate) fn read(output: &HarnessOutput) -> Result<(Vec<Reading>, Unread), ReadError> {
+    let (mut readings, mut unknown) = (Vec::new(), Vec::new());
+    for (path, bytes) in output.files.ending(".json") {
+        readings.extend(documents(Some(path), bytes, &mut unknown)?);
+    }
+    if readings.is_empty() {
+        readings = documents(None, output.stdout, &mut unknown)?;
+    }
+    if readings.is_empty() {
+        let text = output.text()?;
+        let is_csv = text.lines().any(|line| line.starts_with(CSV));
+        let rows = if is_csv { rows_of_csv } else { rows_of_table };
+        readings = rows(text, &mut unknown)?;
+    }
+    let mut unread = Unread::default();
+    unread.fields(unknown);
+    Ok((readings, unread))
+}
+
+/// Figures other than the time: name, unit, and their spellings without blanks in JSON, CSV and the table.
+const FIGURES: [(&str, &str, &[&str]); 8] = [
+    ("instructions", "", &["instructions", "ins"]),
+    ("cpu_cycles", "", &["cpucycles", "cyc"]),
+    ("ipc", "", &["IPC"]),
+    ("branches", "", &["branchinstructions", "branches", "bra"]),
+    ("branch_misses", "", &["branchmisses"]),
+    ("branch_miss_rate", "%", &["miss%"]),
+    ("page_faults", "", &["pagefaults"]),
+    ("context_switches", "", &["contextswitches"]),
+];
+
+/// The name and unit of a figure by its field or column: `branch misses`, `ins/op`.
+fn figure(column: &str) -> Option<(&'static str, &'static str)> {
+    let column = column.replace(' ', "");
+    let spelling = column.split_once('/').map_or(&*column, |(what, _)| what);
+    let (name, unit, _) = FIGURES.iter().find(|(_, _, spellings)| spellings.contains(&spelling))?;
+    Some((name, unit))
+}
+
+/// Adds a figure of a row, which is the median of one unit. Counters are shown and not judged.
+fn add_figure(reading: &mut Reading, (name, unit): (&str, &str), value: f64) {
+    summarised(reading, name, unit, alone(value)).judged = false;
 }
 
 fn case_name(title: &str, name: &str) -> CaseName {
@@ -92,6 +127,8 @@ struct Run {
     unit: String,
     batch: f64,
     measurements: Vec<Measurement>,
+    #[serde(flatten)]
+    others: BTreeMap<String, Value>,
 }
 
 #[derive(Deserialize)]
@@ -101,10 +138,30 @@ struct Measurement {
     instructions: Option<f64>,
     cpucycles: Option<f64>,
     branchinstructions: Option<f64>,
+    branchmisses: Option<f64>,
+    pagefaults: Option<f64>,
+    contextswitches: Option<f64>,
+    #[serde(flatten)]
+    others: BTreeMap<String, Value>,
 }
 
+/// Numbers of a result that are settings or medians of its measurements.
+const KNOWN: [&str; 11] = [
+    "complexityN",
+    "epochs",
+    "clockResolution",
+    "clockResolutionMultiple",
+    "maxEpochTime",
+    "minEpochTime",
+    "minEpochIterations",
+    "epochIterations",
+    "warmup",
+    "relative",
+    "totalTime",
+];
+
 /// Each document at the beginning of a line. Tables and other text may surround them.
-fn documents(file: Option<&str>, bytes: &[u8]) -> Result<Vec<Reading>, ReadError> {
+fn documents(file: Option<&str>, bytes: &[u8], unknown: &mut Vec<String>) -> Result<Vec<Reading>, ReadError> {
     let mut readings = Vec::new();
     let mut at = 0;
     while let Some(begin) = beginning(bytes, at) {
@@ -119,6 +176,11 @@ fn documents(file: Option<&str>, bytes: &[u8]) -> Result<Vec<Reading>, ReadError
             })?;
         at = begin + stream.byte_offset().max(1);
         for run in report.results {
+            let is_median = |name: &str| name.starts_with("median");
+            let own =
+                run.others.iter().filter(|(name, _)| !KNOWN.contains(&name.as_str()) && !is_median(name));
+            let fields = own.chain(run.measurements.iter().flat_map(|measurement| &measurement.others));
+            unknown.extend(fields.filter(|(_, value)| has_number(value)).map(|(name, _)| name.clone()));
             readings.push(reading(run)?);
         }
     }
@@ -146,10 +208,13 @@ fn reading(run: Run) -> Result<Reading, ReadError> {
     let values = run.measurements.iter().map(|measurement| each(measurement.elapsed)).collect();
     reading.metric("time", "s", None).values = values;
     type Counter = fn(&Measurement) -> Option<f64>;
-    let counters: [(&str, Counter); 3] = [
+    let counters: [(&str, Counter); 6] = [
         ("instructions", |measurement| measurement.instructions),
         ("cpu_cycles", |measurement| measurement.cpucycles),
         ("branches", |measurement| measurement.branchinstructions),
+        ("branch_misses", |measurement| measurement.branchmisses),
+        ("page_faults", |measurement| measurement.pagefaults),
+        ("context_switches", |measurement| measurement.contextswitches),
     ];
     for (name, counter) in counters {
         let values: Vec<f64> = run.measurements.iter().filter_map(counter).map(each).collect();
@@ -167,26 +232,25 @@ fn reading(run: Run) -> Result<Reading, ReadError> {
 
 const CSV: &str = "\"title\";\"name\";\"unit\";\"batch\";\"elapsed\";";
 
-fn rows_of_csv(text: &str) -> Result<Vec<Reading>, ReadError> {
+fn rows_of_csv(text: &str, unknown: &mut Vec<String>) -> Result<Vec<Reading>, ReadError> {
     let mut readings = Vec::new();
-    let mut inside = false;
+    // The columns of the header behind those of its beginning.
+    let mut header: Option<Vec<&str>> = None;
     for (index, line) in text.split_inclusive('\n').enumerate() {
         let refused = |what: &str| Err(ReadError::line(index + 1, what));
-        if line.starts_with(CSV) {
-            inside = true;
+        if let Some(columns) = line.strip_prefix(CSV) {
+            header = Some(columns.trim_end().split(';').map(|name| name.trim_matches('"')).collect());
             continue;
         }
-        if !inside || line.trim().is_empty() {
-            continue;
-        }
+        let Some(header) = header.as_ref().filter(|_| !line.trim().is_empty()) else { continue };
         if !line.ends_with('\n') {
             return refused("the row ends too early");
         }
         let mut rows = csv::ReaderBuilder::new();
         let mut rows = rows.delimiter(b';').has_headers(false).from_reader(line.as_bytes());
         let Some(Ok(row)) = rows.records().next() else { return refused("not a row of CSV") };
-        if row.len() != 10 {
-            return refused("a row of the template has ten fields");
+        if row.len() != 5 + header.len() {
+            return refused("the row has not as many columns as its header");
         }
         let number = |place: usize| row[place].trim().parse::<f64>().ok();
         let (Some(batch), Some(elapsed)) = (number(3).filter(|batch| *batch > 0.0), number(4)) else {
@@ -194,6 +258,19 @@ fn rows_of_csv(text: &str) -> Result<Vec<Reading>, ReadError> {
         };
         let mut reading = Reading::new(case_name(&row[0], &row[1]));
         summarised(&mut reading, "time", "s", alone(elapsed / batch));
+        for (place, column) in header.iter().enumerate() {
+            match (figure(column), number(5 + place)) {
+                // Without access to the processor's counters each is 0.
+                (Some(figure), Some(value)) if value != 0.0 => {
+                    add_figure(&mut reading, figure, value / batch);
+                }
+                (Some(_), None) => return refused(&format!("`{column}` is not a number")),
+                (None, Some(_)) if !["error %", "total"].contains(column) => {
+                    unknown.push((*column).to_owned());
+                }
+                _ => {}
+            }
+        }
         reading.metadata.insert("unit".into(), row[2].into());
         reading.metadata.insert("batch".into(), batch.into());
         readings.push(reading);
@@ -201,16 +278,16 @@ fn rows_of_csv(text: &str) -> Result<Vec<Reading>, ReadError> {
     Ok(readings)
 }
 
-/// A table of the library: its title and the column of the time.
+/// A table of the library: its title, its other columns, and the one of the time.
 struct Table<'t> {
     title: &'t str,
     column: usize,
-    columns: usize,
+    columns: Vec<&'t str>,
     unit: &'t str,
 }
 
 /// `|  7.81 |  128,048,583.31 |  0.0% |  0.00 | `name`` below `|  ns/op |  op/s |  err% |  total | title`.
-fn rows_of_table(text: &str) -> Result<Vec<Reading>, ReadError> {
+fn rows_of_table(text: &str, unknown: &mut Vec<String>) -> Result<Vec<Reading>, ReadError> {
     let mut readings = Vec::new();
     let mut table: Option<Table> = None;
     for (index, line) in text.split_inclusive('\n').enumerate() {
@@ -227,11 +304,11 @@ fn rows_of_table(text: &str) -> Result<Vec<Reading>, ReadError> {
             continue;
         }
         let Some(table) = &table else { continue };
-        let cells: Vec<&str> = row.trim_end().splitn(table.columns, '|').map(str::trim).collect();
-        if cells.len() != table.columns {
+        let cells: Vec<&str> = row.trim_end().splitn(table.columns.len() + 1, '|').map(str::trim).collect();
+        let Some((last, cells)) = cells.split_last().filter(|(_, cells)| cells.len() == table.columns.len())
+        else {
             return refused("the row has not as many columns as its table");
-        }
-        let last = cells[table.columns - 1];
+        };
         // Text around the name marks an unstable measurement.
         let name = last.split_once('`').and_then(|(_, rest)| {
             rest.split_once("` (Unstable with ").or_else(|| rest.rsplit_once('`')).map(|(name, _)| name)
@@ -242,6 +319,22 @@ fn rows_of_table(text: &str) -> Result<Vec<Reading>, ReadError> {
         };
         let mut reading = Reading::new(case_name(table.title, name));
         summarised(&mut reading, "time", table.unit, alone(value));
+        for (place, (cell, column)) in cells.iter().zip(&table.columns).enumerate() {
+            // The rate and the error follow the time.
+            if (table.column..=table.column + 2).contains(&place) {
+                continue;
+            }
+            let value = cell.trim_end_matches('%').replace(',', "").parse::<f64>().ok();
+            match (figure(column), value) {
+                // The table has columns of those counters alone to which it has access.
+                (Some(figure), Some(value)) => add_figure(&mut reading, figure, value),
+                (Some(_), None) => return refused(&format!("the value under `{column}` is not a number")),
+                (None, Some(_)) if !["relative", "complexityN", "total"].contains(column) => {
+                    unknown.push((*column).to_owned());
+                }
+                (None, _) => {}
+            }
+        }
         if last.contains(":wavy_dash:") {
             reading.metadata.insert("unstable".into(), true.into());
         }
@@ -261,8 +354,8 @@ fn header(row: &str) -> Option<Table<'_>> {
     let column = errors.checked_sub(2)?;
     let (unit, _) = cells.get(column)?.split_once('/')?;
     let unit = ["s", "ms", "us", "ns", "ps"].into_iter().find(|known| *known == unit)?;
-    let columns = total + 2;
-    let title = cells.get(columns - 1..)?.join("|");
+    let title = cells.get(total + 1..)?.join("|");
+    let columns = cells.get(..=total)?.to_vec();
     // Borrowed from the row, so that a title may contain a bar.
     let title = row.trim_end().rfind(&title).and_then(|at| row.trim_end().get(at..))?;
     Some(Table { title, column, columns, unit })

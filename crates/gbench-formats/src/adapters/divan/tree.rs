@@ -49,6 +49,8 @@ pub(crate) fn parse(text: &str, columns: bool) -> Result<(Vec<Leaf>, Ended), Rea
     let mut open: Option<Leaf> = None;
     // The kind of the allocations whose rows follow, and the number of rows so far.
     let mut section: Option<(String, usize)> = None;
+    // Every branch to the open leaf is the last one of its parent.
+    let mut is_last = false;
     for (index, line) in text.split_inclusive('\n').enumerate() {
         let number = index + 1;
         let whole = line.ends_with('\n');
@@ -72,6 +74,7 @@ pub(crate) fn parse(text: &str, columns: bool) -> Result<(Vec<Leaf>, Ended), Rea
                 if path.len() < depth {
                     return Err(ReadError::line(number, "a branch of nothing"));
                 }
+                is_last = whole && !line[..line.len() - rest.len()].contains(['│', '├']);
                 let (name, ignored, values) = node(rest, columns && whole);
                 path.push(name);
                 section = None;
@@ -101,6 +104,13 @@ pub(crate) fn parse(text: &str, columns: bool) -> Result<(Vec<Leaf>, Ended), Rea
             }
             Line::More(_) => {}
         }
+    }
+    // An editor may have removed the empty line. If cases have rows below them, such as throughputs, those of the last one may be
+    // cut off.
+    let is_single = leaves.iter().chain(&open).all(|leaf| leaf.rows.is_empty());
+    if let Some(leaf) = open.take_if(|leaf| is_last && is_single && leaf.values.is_some()) {
+        leaves.push(leaf);
+        path.clear();
     }
     let ended = if path.is_empty() { Ended::Whole } else { Ended::In(path.join("::")) };
     Ok((leaves, ended))

@@ -1,6 +1,7 @@
 //! The console of Catch2 2 and 3: a table of benchmarks below the name of each test case and its sections.
 //!
-//! A long name of a benchmark takes several lines, of which the last one has the numbers. Each duration has its own unit.
+//! A long name of a benchmark takes several lines: the first ones have nothing else, or the last ones have the durations next to
+//! it. Each duration has its own unit.
 
 use super::interface::prelude::*;
 use gbench_model::convert;
@@ -112,6 +113,14 @@ impl<'a> Console<'a> {
         }
         let split = line.char_indices().nth(table.width).map_or(line.len(), |(at, _)| at);
         let (name, rest) = line.split_at(split);
+        let words: Vec<&str> = rest.split_ascii_whitespace().collect();
+        // A row of a new benchmark has two numbers first.
+        let is_duration = words.get(1).is_some_and(|unit| number(unit).is_none());
+        if let Some((_, reading)) = self.readings.last_mut().filter(|_| self.missing > 0 && is_duration) {
+            let whole = format!("{} {}", reading.case.native, name.trim());
+            reading.case = named(&whole, Params::new()).case;
+            return self.durations(rest);
+        }
         let between = if self.name.is_empty() { "" } else { " " };
         self.name = format!("{}{between}{}", self.name, name.trim());
         if rest.is_empty() {
@@ -120,7 +129,6 @@ impl<'a> Console<'a> {
         let whole = self.path.iter().copied().chain([self.name.as_str()]).collect::<Vec<_>>().join("/");
         let mut reading = named(&whole, Params::new());
         self.name.clear();
-        let words: Vec<&str> = rest.split_ascii_whitespace().collect();
         match words.first().and_then(|word| word.parse::<u64>().ok()) {
             Some(samples) => {
                 reading.note("samples", Some(samples));

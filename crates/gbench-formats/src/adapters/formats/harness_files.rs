@@ -72,9 +72,8 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
     HarnessFile {
         versions: "the tree that 0.1 prints",
         fields: "the columns `fastest` to `iters`, allocations and throughputs",
-        failures: "a row without times, or with a median of 0; `(ignored)` (skipped); the last row of a tree that is cut off (left out)",
-        unread: unread::divan,
-        ..HarnessFile::of(&divan::Divan, Stdout, is_divan)
+        failures: "a row without times, or with a median of 0; `(ignored)` (skipped); a tree that is cut off (refused)",
+        ..HarnessFile::of(&divan::Divan, Own { read: unread::divan, beside: &[] }, is_divan)
     },
     HarnessFile {
         versions: "what `go test -bench` prints, with or without `-v`, and other files of its format",
@@ -115,7 +114,7 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
         )
     },
     HarnessFile {
-        versions: "JSON of the summaries' versions 6 and 7",
+        versions: "JSON of the summaries' versions 6 and 7, also pretty",
         fields: "`module_path`, `id`, `profiles`; `details`",
         failures: "the name of a benchmark in place of its summary; no instruction, or a line that is cut off (refused)",
         notes: &["details"],
@@ -141,7 +140,7 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
         ..HarnessFile::of(&hyperfine::Hyperfine, File("hyperfine.json"), is_hyperfine)
     },
     HarnessFile {
-        versions: "JSON of the summaries' versions 2, 3 and 6",
+        versions: "JSON of the summaries' versions 2, 3 and 6, also pretty",
         fields: "`module_path`, `id`, `callgrind_summary` or `profiles`; `details`",
         failures: "nothing in the output: a benchmark that fails has no line; no instruction, or a line that is cut off (refused)",
         notes: &["details"],
@@ -153,7 +152,7 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
         })
     },
     HarnessFile {
-        versions: "the JSON of `-rf json`",
+        versions: "the JSON of `-rf json`, also of old versions without `jmhVersion`",
         fields: "`benchmark`, `mode`, `params`, `threads`, `primaryMetric.rawData`, `scoreUnit`; `jdkVersion`, `vmName`, `vmVersion`, `jvmArgs`; forks, iterations and times",
         failures: "nothing in the file: a benchmark that throws has no entry; no `rawData`, or an empty histogram (refused)",
         direction: "times lower, throughput higher",
@@ -181,10 +180,7 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
             ],
             others: Ignored,
         }],
-        ..HarnessFile::of(&jmh::Jmh, File("jmh.json"), |file| {
-            file.begins(b'[')
-                && Outline::has_keys(file, &["jmhVersion", "benchmark", "mode", "primaryMetric"])
-        })
+        ..HarnessFile::of(&jmh::Jmh, File("jmh.json"), is_jmh)
     },
     HarnessFile {
         versions: "what the test harness of Rust prints",
@@ -203,9 +199,8 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
     },
     HarnessFile {
         versions: "the templates for JSON and CSV, and the table, of 4.3",
-        fields: "`title`, `name`, `unit`, `batch`, `measurements`; the columns of CSV and of the table",
+        fields: "`title`, `name`, `unit`, `batch`, `measurements` with their counters; the columns of CSV and of the table",
         failures: "nothing in the output; an epoch without an iteration, a `batch` of 0, or a row that is cut off (refused)",
-        unread: unread::nanobench,
         notes: &["unit", "batch"],
         settings: &[MachineFacts {
             object: "results[]",
@@ -219,7 +214,7 @@ pub const HARNESS_FILES: &[HarnessFile] = &[
             ],
             others: Ignored,
         }],
-        ..HarnessFile::of(&nanobench::Nanobench, Stdout, is_nanobench)
+        ..HarnessFile::of(&nanobench::Nanobench, Own { read: unread::nanobench, beside: &[] }, is_nanobench)
     },
     HarnessFile {
         versions: "JSON of version 1, and the samples of `--jsonbin` from the same folder",
@@ -376,8 +371,9 @@ fn has_summary(file: &ResultFile, is_version: impl Fn(&str) -> bool) -> bool {
     if !file.holds(&["\"module_path\""]) {
         return false;
     }
-    let first = file.bytes.split(|byte| *byte == b'\n').find(|line| line.starts_with(b"{"));
-    first.and_then(Outline::parse).is_some_and(|summary| {
+    let first = if file.bytes.starts_with(b"{") { Some(0) } else { memmem::find(file.bytes, b"\n{") };
+    // A document may have several lines.
+    first.and_then(|at| Outline::parse(file.bytes.get(at..)?)).is_some_and(|summary| {
         let keys = ["module_path", "benchmark_exe", "benchmark_file"];
         let counts = summary.has(&["profiles"]) || summary.has(&["callgrind_summary"]);
         summary.has(&keys) && counts && summary.text_at("version").is_some_and(is_version)
@@ -393,10 +389,24 @@ fn is_hyperfine(file: &ResultFile) -> bool {
     })
 }
 
+/// Old versions do not write `jmhVersion`; no other tool writes the rest.
+fn is_jmh(file: &ResultFile) -> bool {
+    let is_old = || {
+        let outline = Outline::of(file, &["benchmark", "mode", "forks", "primaryMetric"], &[]);
+        outline.as_ref().and_then(Outline::first).is_some_and(|first| {
+            let metric = |key: &str| first.has(&[&format!("primaryMetric.{key}")]);
+            metric("scoreUnit") && (metric("rawData") || metric("rawDataHistogram"))
+        })
+    };
+    let keys = ["jmhVersion", "benchmark", "mode", "primaryMetric"];
+    file.begins(b'[') && (Outline::has_keys(file, &keys) || is_old())
+}
+
 fn is_libtest_bench(file: &ResultFile) -> bool {
-    file.any_line(" ns/iter (+/- ", |line| {
+    // A program of the author's may have another unit in it, which the reader refuses.
+    file.any_line(" ... bench:", |line| {
         let measured = line.strip_prefix("test ").and_then(|line| line.split_once(" ... bench:"));
-        measured.is_some_and(|(_, rest)| rest.contains(" ns/iter (+/- "))
+        measured.is_some_and(|(_, rest)| rest.contains(" (+/- "))
     })
 }
 

@@ -1,4 +1,4 @@
-//! Summaries of Iai-Callgrind and Gungraun: one JSON document per line, each for one benchmark.
+//! Summaries of Iai-Callgrind and Gungraun: one JSON document for each benchmark, in a line or, as `pretty-json`, in several.
 //!
 //! The layout changed: versions 2 and 3 have `callgrind_summary`, version 6 `profiles` with `Left` for new values,
 //! version 7 `profiles` with `new`. Instructions are exact for code that does the same each time. Cycles are estimated
@@ -14,37 +14,44 @@ const OTHERS: [(&str, &str, &str); 4] = [
     ("ram_hits", "RamHits", "accesses"),
 ];
 
-/// Every benchmark of stdout, for the given versions of the layout. Errors: a line that is neither a document nor the
-/// name of a failed benchmark.
+/// Every benchmark of stdout, for the given versions of the layout. Errors: a document that is not a summary with
+/// instructions; a line that is neither a document nor the name of a failed benchmark.
 pub(crate) fn read(output: &HarnessOutput, versions: &[&str]) -> Result<Vec<Reading>, ReadError> {
     let text = output.text()?;
-    let mut readings = Vec::new();
-    for (index, line) in text.split_inclusive('\n').enumerate() {
-        let number = index + 1;
-        if !line.ends_with('\n') {
-            return Err(ReadError::line(number, "it does not end"));
-        }
-        let line = line.trim();
-        if line.is_empty() {
-            continue;
-        }
-        if !line.starts_with('{') {
-            // Gungraun names a benchmark that fails, and ends.
-            if !line.contains("::") || line.contains([' ', '"', '{', '}']) {
-                return Err(ReadError::line(number, "it is neither a summary nor the name of a benchmark"));
+    let (mut readings, mut other) = (Vec::new(), None);
+    let (mut rest, mut number) = (text, 1);
+    while !rest.is_empty() {
+        let refused = |what: &str| ReadError::line(number, what);
+        let line_of = |text: &str| text.find('\n').map(|end| end + 1);
+        let mut length = line_of(rest).ok_or_else(|| refused("it does not end"))?;
+        let line = rest[..length].trim();
+        if line.starts_with('{') {
+            let mut documents = serde_json::Deserializer::from_str(rest).into_iter::<Value>();
+            let summary = documents.next().unwrap_or(Ok(Value::Null)).map_err(|error| {
+                let line = number + error.line() - 1;
+                let place = Place::Column { file: None, line, column: error.column() };
+                let text = error.to_string();
+                ReadError::new(place, text.rsplit_once(" at line ").map_or(&*text, |(what, _)| what))
+            })?;
+            let (document, behind) = rest.split_at(documents.byte_offset());
+            length = document.len() + line_of(behind).ok_or_else(|| refused("it does not end"))?;
+            if !rest[document.len()..length].trim().is_empty() {
+                return Err(refused("other text follows the summary"));
             }
+            readings.push(benchmark(&summary, versions).map_err(|what| refused(&what))?);
+        } else if line.contains("::") && !line.contains([' ', '"', '{', '}']) {
+            // Gungraun names a benchmark that fails, and ends.
             let mut reading = Reading::new(CaseName::plain(line));
             reading.end = failed("it did not end; what follows it did not run");
             readings.push(reading);
-            continue;
+        } else if !line.is_empty() {
+            // An error in a summary says more than the lines of a log around it.
+            other.get_or_insert_with(|| refused("it is neither a summary nor the name of a benchmark"));
         }
-        let summary: Value = serde_json::from_str(line).map_err(|error| {
-            let place = Place::Column { file: None, line: number, column: error.column() };
-            ReadError::new(place, error.to_string())
-        })?;
-        readings.push(benchmark(&summary, versions).map_err(|what| ReadError::line(number, what))?);
+        number += rest[..length].matches('\n').count();
+        rest = &rest[length..];
     }
-    Ok(readings)
+    other.map_or(Ok(readings), Err)
 }
 
 fn benchmark(summary: &Value, versions: &[&str]) -> Result<Reading, String> {
@@ -102,7 +109,11 @@ impl<'a> Events<'a> {
         let profile = tools.iter().find_map(|tool| {
             profiles.iter().find(|profile| profile["tool"] == *tool).map(|profile| (*tool, profile))
         });
-        let (tool, profile) = profile.ok_or("neither Callgrind nor Cachegrind ran")?;
+        let (tool, profile) = profile.ok_or_else(|| {
+            let ran: Vec<&str> = profiles.iter().filter_map(|profile| profile["tool"].as_str()).collect();
+            let ran = if ran.is_empty() { "no tool".to_owned() } else { ran.join(" and ") };
+            format!("{ran} ran, and neither Callgrind nor Cachegrind, which count instructions")
+        })?;
         let counts = match version {
             "6" => &profile["summaries"]["total"]["summary"][tool],
             _ => &profile["data"]["total"]["metrics"],

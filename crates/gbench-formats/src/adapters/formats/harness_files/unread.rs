@@ -12,6 +12,7 @@ use crate::adapters::formats::readers::values::{document, has_number};
 use crate::adapters::google_benchmark::{names, report};
 use crate::adapters::hyperfine;
 use crate::adapters::interface::output::{HarnessOutput, OutputFiles, ReadError};
+use crate::adapters::{divan, nanobench};
 use gbench_model::profiler_csv::lines;
 use gbench_model::{Unread, UnreadKind};
 
@@ -38,8 +39,10 @@ pub(super) fn libtest_bench(file: &ResultFile) -> Unread {
     lines_of(file, |line| line.contains(" ns/iter (+/- ") && !line.starts_with("test "))
 }
 
-/// Rows of six columns above the first header.
-pub(super) fn divan(file: &ResultFile) -> Unread {
+/// The output, with the rows of six columns above the first header.
+pub(super) fn divan(file: &ResultFile) -> Result<RunReading, ReadError> {
+    let read = divan::read_file(&HarnessOutput { stdout: file.bytes, files: &OutputFiles::default() });
+    let readings = read.map_err(|error| renamed(error, None, file.name))?;
     let text = String::from_utf8_lossy(file.bytes);
     let header = lines(&text).find(|(_, line, _)| line.contains("fastest") && line.contains("iters"));
     let first = header.map_or(usize::MAX, |(at, ..)| at);
@@ -49,13 +52,16 @@ pub(super) fn divan(file: &ResultFile) -> Unread {
             unread.line(UnreadKind::Line, at, line);
         }
     }
-    unread
+    Ok(RunReading { readings, unread, ..RunReading::default() })
 }
 
-/// Rows of a table behind other output of their line.
-pub(super) fn nanobench(file: &ResultFile) -> Unread {
+/// The output, with the rows of a table behind other output of their line, and the fields that are not known.
+pub(super) fn nanobench(file: &ResultFile) -> Result<RunReading, ReadError> {
+    let read = nanobench::read(&HarnessOutput { stdout: file.bytes, files: &OutputFiles::default() });
+    let (readings, mut unread) = read.map_err(|error| renamed(error, None, file.name))?;
     let is_row = |line: &str| line.matches('|').count() >= 5 && line.contains('%') && line.ends_with('`');
-    lines_of(file, |line| !line.starts_with('|') && is_row(line))
+    unread.extend(lines_of(file, |line| !line.starts_with('|') && is_row(line)));
+    Ok(RunReading { readings, unread, ..RunReading::default() })
 }
 
 /// Fields of results that hyperfine does not write as far as it is known here.
