@@ -30,7 +30,7 @@ const OTHERS: [&str; 4] = ["cmake", "described", "layouts", "result-files"];
 fn every_case_is_answered_as_its_file_says() {
     let kinds = ALL.iter().map(|adapter| adapter.name()).chain(OTHERS);
     let answer: Answer = |given| answer(given.kind, given.question, &Given(given));
-    walk(env!("CARGO_MANIFEST_DIR"), kinds.map(|kind| (kind, answer)), 540);
+    walk(env!("CARGO_MANIFEST_DIR"), kinds.map(|kind| (kind, answer)), 600);
 }
 
 /// The answer of a case, without a newline at its end.
