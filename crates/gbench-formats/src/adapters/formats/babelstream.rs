@@ -238,7 +238,7 @@ impl Above {
     }
 }
 
-/// The lines below the table, such as those of a scheduler, are no rows; those of a known function always are.
+/// Lines below the table, such as those of a scheduler, are passed over, except rows of a known function.
 fn table(file: &ResultFile, text: &str, unread: &mut Unread) -> Result<Vec<Reading>, ReadError> {
     let (mut above, mut unit, mut readings) = (Above::default(), None, Vec::new());
     let mut is_in_table = false;

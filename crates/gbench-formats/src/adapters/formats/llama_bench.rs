@@ -39,8 +39,8 @@ pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
              `stddev_ns`, `avg_ts`, `stddev_ts`; `test`, `t/s`; `build_commit`, `test_time`",
     reads: Reads::Samples,
     direction: "time lower; tokens a second higher, and judged if there is no time",
-    failures: "0 in `avg_ns`, `avg_ts` or their samples, or as the rate of the Markdown; a row that is cut off, or Markdown \
-             without `build:`, or with several tables of several builds or of the same tests (refused)",
+    failures: "0 in `avg_ns`, `avg_ts` or their samples, or as the rate of the Markdown; a row that is cut off; Markdown \
+             without `build:`, or with tables of several builds or of the same tests (refused)",
     recognises,
     read,
     ..DeclaredFormat::SUMMARY

@@ -6,7 +6,7 @@
 //! numbers.
 //!
 //! A benchmark's own summary may come before `Samples` too. The log names the axes of each benchmark; without it, a column such as
-//! `Duration (s)` with `10.1 ms` is no axis.
+//! `Duration (s)` with `10.1 ms` is not an axis.
 
 use super::interface::prelude::*;
 

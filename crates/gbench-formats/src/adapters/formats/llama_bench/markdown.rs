@@ -6,9 +6,9 @@ use crate::adapters::formats::interface::prelude::*;
 
 const FIRST: [&str; 4] = ["model", "size", "params", "backend"];
 const LAST: [&str; 2] = ["test", "t/s"];
-/// Devices, environments and builds are told apart by nothing in a row.
-const SEVERAL: &str = "the file has several tables, which may be of different devices or builds: give each table with its line \
-                       `build: ...` a file of its own";
+/// A row names neither its device nor its build.
+const SEVERAL: &str = "the file has several tables, which may be of different devices or builds: give each table, with its line \
+                       `build: ...`, a separate file";
 
 fn cells(line: &str) -> Option<Vec<&str>> {
     let inside = line.trim().strip_prefix('|')?.strip_suffix('|')?;

@@ -83,7 +83,7 @@ pub struct Described {
     pub joins: bool,
     /// Rows of one case are measurements of one process.
     pub samples: bool,
-    /// The caller says so, even of rows in several lists.
+    /// The caller reads rows of several lists as such, too.
     #[serde(skip)]
     pub repeats: bool,
     /// Texts and flags of a row that nothing above names are facts of the run.

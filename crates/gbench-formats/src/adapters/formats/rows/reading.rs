@@ -368,7 +368,7 @@ impl ReadingPlan<'_> {
 }
 
 struct NamedMetric<'a> {
-    /// That an expression found; `None`: the name that the description states.
+    /// The name that an expression found; `None`: the name that the description states.
     name: Option<String>,
     unit: &'a str,
     field: &'a FieldPath,

@@ -373,7 +373,7 @@ pub(super) fn header_cells(header: &str, delimiter: u8) -> Vec<&str> {
     cells.filter(|cell| !cell.is_empty()).collect()
 }
 
-/// What is known of a table's columns.
+/// The columns that a description names.
 pub(super) struct TableColumns<'a> {
     pub needed: Vec<FieldPath>,
     pub is_read: &'a dyn Fn(&str) -> bool,

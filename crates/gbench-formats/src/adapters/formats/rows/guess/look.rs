@@ -123,7 +123,7 @@ fn lines_with_units() -> impl Iterator<Item = Regex> {
 fn of_text(text: &str) -> Option<RowLook> {
     let patterns: Vec<Regex> = lines_with_units().collect();
     let mut columns = RowFields::default();
-    // What cargo says of its own tests is no figure.
+    // The times of cargo's tests are not figures.
     let is_own = |text: &str| text.trim_start().starts_with("test result:") || text.contains(" finished in ");
     let captures = |text| {
         let patterns = patterns.iter().filter(|_| !is_own(text));
