@@ -99,7 +99,7 @@ pub enum UnreadKind {
     End,
     /// A figure whose unit the file does not state.
     Unit,
-    /// A sample of OpenMetrics that is no figure of a benchmark: of a counter, a histogram.
+    /// A sample of OpenMetrics that is not a figure of a benchmark, such as that of a counter or a histogram.
     Sample,
 }
 

@@ -115,7 +115,7 @@ fn row(file: &ResultFile, at: usize, line: &str) -> Result<Solved, ReadError> {
 }
 
 fn readings(solved: Vec<Solved>) -> Vec<Reading> {
-    let mut cases = Cases::default();
+    let mut cases = CaseReadings::default();
     for row in solved {
         let reading = cases.of(named("hpl", row.params));
         if row.passed != Some(true) {

@@ -66,7 +66,7 @@ fn of_gpu(key: &str) -> Option<(&str, i64)> {
 }
 
 fn readings_of(record: &Map<String, Value>, count: i64) -> Vec<Reading> {
-    let mut cases = Cases::default();
+    let mut cases = CaseReadings::default();
     for (key, value) in record {
         let Some(value) = value.as_f64() else { continue };
         let mut params = Params::from([("record".to_owned(), ParamValue::Int(count))]);

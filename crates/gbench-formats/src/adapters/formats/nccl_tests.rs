@@ -32,7 +32,7 @@ pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
 fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
     let text = file.text()?;
     let (mut keys, mut collective): (Option<Vec<&str>>, Option<&str>) = (None, None);
-    let (mut cases, mut bounds): (Cases, Option<bool>) = (Cases::default(), None);
+    let (mut cases, mut bounds): (CaseReadings, Option<bool>) = (CaseReadings::default(), None);
     let (mut devices, mut run) = (Vec::new(), RunReading::default());
     let mut programs: Vec<&str> = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').collect();
     programs.retain(|word| word.ends_with(PROGRAM));
@@ -159,7 +159,7 @@ fn device<'a>(words: &[&'a str]) -> Option<(Option<&'a str>, String)> {
 
 /// Adds half a row. A size that was measured twice, as for sizes below an element, is one case with two values.
 fn add(
-    cases: &mut Cases,
+    cases: &mut CaseReadings,
     file: &ResultFile,
     line: usize,
     new: Reading,

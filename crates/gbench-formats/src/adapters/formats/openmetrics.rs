@@ -70,7 +70,7 @@ fn kind(line: &str) -> Option<(&str, &str)> {
 fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
     let text = file.text()?;
     let (mut kinds, mut units) = (HashMap::new(), HashMap::new());
-    let (mut cases, mut is_ended, mut unread) = (Cases::default(), false, Unread::default());
+    let (mut cases, mut is_ended, mut unread) = (CaseReadings::default(), false, Unread::default());
     for (at, line, is_whole) in lines(text).filter(|(_, line, _)| !line.trim().is_empty()) {
         is_ended = line == "# EOF";
         if let Some((name, kind)) = kind(line) {
@@ -100,7 +100,7 @@ fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
 }
 
 /// `kernel_seconds` and `kernel_bytes` are two figures of one case.
-fn add(cases: &mut Cases, mut reading: Reading) {
+fn add(cases: &mut CaseReadings, mut reading: Reading) {
     let known = cases.find(&reading, |known| known.case == reading.case && known.end == reading.end);
     let is_new = |known: &Reading| {
         reading.metrics.iter().all(|metric| known.metrics.iter().all(|other| other.name != metric.name))

@@ -30,7 +30,7 @@ pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
 
 fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
     let found: Document = document(file)?;
-    let mut cases = Cases::default();
+    let mut cases = CaseReadings::default();
     for (key, value) in &found.metrics.0 {
         let (case, params, metric, unit) = parts(&found.name, key);
         let reading = cases.of(named(case, params));

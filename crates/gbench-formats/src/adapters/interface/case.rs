@@ -83,13 +83,13 @@ pub(crate) fn summary(value: f64, stddev: Option<f64>, count: Option<u64>) -> Su
 
 /// Readings in their order, found by their cases.
 #[derive(Default)]
-pub(crate) struct Cases {
+pub(crate) struct CaseReadings {
     readings: Vec<Reading>,
     /// By the whole name; cases of one may differ in parameters.
     places: HashMap<String, Vec<usize>>,
 }
 
-impl Cases {
+impl CaseReadings {
     /// The reading of a case: the existing one, or this new one.
     pub(crate) fn of(&mut self, new: Reading) -> &mut Reading {
         let place = self.place(&new, |known| known.case == new.case).unwrap_or_else(|| self.add(new));
@@ -119,8 +119,8 @@ impl Cases {
     }
 }
 
-impl From<Cases> for Vec<Reading> {
-    fn from(cases: Cases) -> Self {
+impl From<CaseReadings> for Vec<Reading> {
+    fn from(cases: CaseReadings) -> Self {
         cases.readings
     }
 }

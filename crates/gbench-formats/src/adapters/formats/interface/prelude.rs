@@ -16,8 +16,8 @@ pub(crate) use crate::adapters::formats::readers::values::{
 };
 pub(crate) use crate::adapters::interface::adapter::{End, LoadFields, Reading, Reads};
 pub(crate) use crate::adapters::interface::case::{
-    Cases, alone, ended, fail, failed, measured, metric_name, named, shown, skipped, summarised, summary,
-    text_param, word,
+    CaseReadings, alone, ended, fail, failed, measured, metric_name, named, shown, skipped, summarised,
+    summary, text_param, word,
 };
 pub(crate) use crate::adapters::interface::output::ReadError;
 pub(crate) use gbench_model::{Better, ParamValue, Params, direction_of_unit, is_time};
