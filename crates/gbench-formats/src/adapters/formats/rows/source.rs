@@ -417,7 +417,7 @@ pub(super) fn table_by(
     let is_ended = text.ends_with('\n');
     // A quote, or the border of a table, closes the last cell.
     let last_line = text.rsplit('\n').next().unwrap_or_default();
-    let is_quoted = last_line.ends_with('"') && last_line.matches('"').count() % 2 == 0;
+    let is_quoted = last_line.ends_with('"') && last_line.matches('"').count().is_multiple_of(2);
     let is_closed = is_quoted || delimiter == b'|' && last_line.trim_end().ends_with('|');
     // Every cell of a line of Markdown, or of a table of blanks, is between separators.
     let text = match delimiter {
