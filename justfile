@@ -44,6 +44,10 @@ features:
 site:
     .ci/run site
 
+# Shards as jobs of a real Slurm of one machine (Debian: slurm-wlm, munge; as root)
+slurm:
+    .ci/run slurm
+
 # Plain English in comments, messages and documentation
 prose:
     .ci/run prose

@@ -135,6 +135,7 @@ mod runner;
 mod sandbox;
 mod schema;
 mod site;
+mod slurm;
 mod source_pairs;
 mod stand_in_nvml;
 mod suite_file;

@@ -12,6 +12,7 @@ pub(crate) mod github;
 pub(crate) mod history;
 pub(crate) mod ingest;
 pub(crate) mod init;
+pub(crate) mod launch;
 pub(crate) mod measuring;
 pub(crate) mod paths;
 pub(crate) mod progress;

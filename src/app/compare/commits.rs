@@ -12,8 +12,9 @@ use crate::app::measuring::profiling::profile_regressions;
 use crate::app::measuring::session::{RoundsMeasuring, base_and_head, new_comparison, new_seed};
 use crate::app::paths::project_root;
 use crate::app::progress::Reporter;
-use crate::app::reports::verdict_files::write_reports;
+use crate::app::reports::verdict_files::{json_of, write_reports};
 use crate::app::request::environment;
+use crate::app::request::job_flags::job_flags;
 use crate::app::request::profile::profiles_of;
 use crate::app::request::{Audience, CommitsRequest, shell_flags};
 use crate::app::rounds::budgeted_time;
@@ -24,11 +25,11 @@ use crate::app::store::stores::folder_of;
 use crate::compare::{Calibration, VariantPairs, VerdictDocument, verdict_of};
 use crate::model::text::count;
 use crate::model::{
-    BenchmarkId, CaseId, Comparison, Exit, Fault, Isolation, NoReference, Origin, Profile, Result, RunRecord,
-    RunTimes, SequentialRule, Shard, Side, shell_word,
+    BaseChoice, BenchmarkId, CaseId, Comparison, Exit, Fault, Isolation, Job, NoReference, Origin, Profile, Result,
+    RunRecord, RunTimes, SCHEMA_JOB, SequentialRule, Shard, Side, shell_word,
 };
 use crate::run::{Finished, changed_during};
-use crate::store::{ComparisonFolder, note_begun};
+use crate::store::{ComparisonFolder, note_begun, write_atomically};
 use crate::suite::plan::{RoundsPlan, RunOrder, choose_controls, common_cases};
 use crate::suite::{Action, Benchmark, Gate, Suite};
 use crate::trees::{self, Range, Revision, Sides, Tree};
@@ -53,12 +54,7 @@ pub(crate) fn measure(
     reporter: &Reporter,
 ) -> Result<MeasuredCommits> {
     let CommitsRequest { audience, range, .. } = request;
-    request.run.settings.refuse_between_commits()?;
-    refuse_bare(&request.run.selection.suite_path()?)?;
-    let (mut suites, mut here) = SideSuites::new(request, builtins)?;
-    request.run.output.apply(&mut here)?;
-    let home = project_root(&here)?;
-    let artifacts = home.join(&here.run.artifacts.value);
+    let (mut suites, here, home, artifacts) = opened(request, builtins)?;
     let resumed = match &request.resume {
         Some(_) if range.is_some() => {
             let next = "take the range out: a comparison continues with the commits that it began with";
@@ -239,6 +235,35 @@ pub(crate) fn measure(
     })
 }
 
+fn opened<'a>(
+    request: &'a CommitsRequest,
+    builtins: &'a [Benchmark],
+) -> Result<(SideSuites<'a>, Suite, PathBuf, PathBuf)> {
+    request.run.settings.refuse_between_commits()?;
+    refuse_bare(&request.run.selection.suite_path()?)?;
+    let (suites, mut here) = SideSuites::new(request, builtins)?;
+    request.run.output.apply(&mut here)?;
+    let home = project_root(&here)?;
+    let artifacts = home.join(&here.run.artifacts.value);
+    Ok((suites, here, home, artifacts))
+}
+
+/// The project's folder, and that of its artifacts.
+pub(crate) fn place(request: &CommitsRequest, builtins: &[Benchmark]) -> Result<(PathBuf, PathBuf)> {
+    let (.., home, artifacts) = opened(request, builtins)?;
+    Ok((home, artifacts))
+}
+
+/// The range with both commits in full. Errors: a side is the working tree, which a job elsewhere may find changed.
+pub(crate) fn full_range(request: &CommitsRequest, home: &Path) -> Result<String> {
+    let Sides { base, head } = trees::resolve(home, &Range::parse(request.range.as_deref()))?;
+    if base.is_working_tree || head.is_working_tree {
+        let what = "a job starts later, and would measure what your working tree is then";
+        return Err(Fault::at("--launcher", what, "commit, and compare commits: `BASE..HEAD`"));
+    }
+    Ok(format!("{}..{}", base.commit, head.commit))
+}
+
 fn has_pairs(cases: &[CaseId]) -> bool {
     !VariantPairs::of(cases).pairs.is_empty()
 }
@@ -397,6 +422,34 @@ impl MeasuredCommits {
         let MeasuredCommits { plan, finished, head: (head, tree), .. } = self;
         let profiled = profile_regressions((plan, finished), (head, tree), &document, reporter)?;
         if profiled { self.verdict() } else { Ok(document) }
+    }
+
+    /// Leaves what `merge` needs to know of a part of a suite: which part it is. A whole suite needs no such file.
+    pub(crate) fn leave_job(&self, request: &CommitsRequest, exit_code: u8) -> Result<()> {
+        let Some(shard) = request.run.selection.shard else { return Ok(()) };
+        let commit = |record: &RunRecord| record.manifest.git.known().and_then(|git| git.commit.clone());
+        let [base, head] = self.sides()?.map(commit);
+        let job = Job {
+            schema: SCHEMA_JOB.into(),
+            event: "none".into(),
+            head,
+            pull_request: None,
+            base: BaseChoice {
+                commit: base,
+                committed: None,
+                why: "named on the command line".into(),
+                by_hand: true,
+            },
+            label: String::new(),
+            shard: Some(shard),
+            exit_code,
+            fail_on: Vec::new(),
+            flags: job_flags(&request.run, &request.profile),
+            sources: Vec::new(),
+            fork: false,
+            untouched: None,
+        };
+        write_atomically(&self.folder.root().join("job.json"), &json_of(&job)?)
     }
 
     pub(crate) fn profiles(&self) -> impl Iterator<Item = &Profile> {

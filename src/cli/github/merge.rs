@@ -55,28 +55,34 @@ pub(crate) struct MergeArgs {
 
 pub(crate) fn run(args: &MergeArgs, out: &mut impl Write) -> Result<Exit> {
     let (parts, measured) = (&args.parts, args.measured.as_deref());
-    match merge(parts, &args.output, args.expect, measured, &args.fail_on)? {
+    let merged = merge(parts, &args.output, args.expect, measured, &args.fail_on)?;
+    show_merged(merged, args.format, args.all, out)
+}
+
+/// Prints what the parts became. Returns the exit code of the most severe.
+pub(crate) fn show_merged(merged: MergeResult, format: Format, all: bool, out: &mut impl Write) -> Result<Exit> {
+    match merged {
         MergeResult::Untouched(job) => {
             let words = job.untouched.as_ref().map(untouched_words).unwrap_or_default();
-            beside_report(args.format, &commands::line(&words), out)?;
+            beside_report(format, &commands::line(&words), out)?;
             Ok(Exit::Pass)
         }
         MergeResult::Verdict { merged, path, fail_on } => {
             let (counts, conclusion) = (merged.counts.clone(), merged.conclusion);
-            let gate = print(&Input::Merged(merged), args, out)?;
-            beside_report(args.format, &format!("merged {}", shown(&path)), out)?;
+            let gate = print(&Input::Merged(merged), format, all, out)?;
+            beside_report(format, &format!("merged {}", shown(&path)), out)?;
             Ok(decide(&fail_on, &counts, conclusion, gate))
         }
         MergeResult::Record { record, path, incomplete } => {
-            let exit = print(&Input::Record(record), args, out)?;
-            beside_report(args.format, &format!("record {}", shown(&path)), out)?;
+            let exit = print(&Input::Record(record), format, all, out)?;
+            beside_report(format, &format!("record {}", shown(&path)), out)?;
             Ok(if incomplete { exit.most_severe(Exit::Failed) } else { exit })
         }
     }
 }
 
-fn print(input: &Input, args: &MergeArgs, out: &mut impl Write) -> Result<Exit> {
-    let options = Options { format: args.format, style: style::of_stdout(), all: args.all };
+fn print(input: &Input, format: Format, all: bool, out: &mut impl Write) -> Result<Exit> {
+    let options = Options { format, style: style::of_stdout(), all };
     wrote(input.render(&options, out).and_then(|()| out.flush()))?;
     Ok(input.exit().unwrap_or(Exit::Internal))
 }

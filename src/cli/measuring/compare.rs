@@ -9,15 +9,19 @@ use crate::app::compare::commits::{self, MeasuredCommits};
 use crate::app::compare::records::{self, ComparedRecords, RecordsRequest};
 use crate::app::compare::target::{CompareTarget, RecordSides, target};
 use crate::app::ingest::AUTO;
+use crate::app::github::merge::merge;
+use crate::app::launch::{Launch, LaunchRequest};
 use crate::app::paths::shown;
+use crate::app::progress::Reporter;
 use crate::app::reports::site::write_verdict_page;
 use crate::app::reports::verdict_files::{anchor_beside, exit_from, rendered, write_as};
 use crate::app::request::{CommitsRequest, LocalSuite, RunRequest};
 use crate::app::store::stores::Stores;
-use crate::cli::args::sweep;
+use crate::cli::args::{sweep, words_of_jobs};
 use crate::cli::args::{
-    GivenFlags, IngestArgs, MeasureArgs, ProfileArgs, RoundsArgs, SweepArgs, SweepFilterArgs, format_parser,
+    GivenFlags, IngestArgs, Launcher, LauncherArgs, MeasureArgs, ProfileArgs, RoundsArgs, SweepArgs, SweepFilterArgs, format_parser,
 };
+use crate::cli::github::merge::show_merged;
 use crate::cli::exit::{of_run, of_signal, with_profiles};
 use crate::cli::terminal::progress::reporter;
 use crate::cli::terminal::style;
@@ -113,6 +117,8 @@ pub(crate) struct CompareArgs {
     rounds: RoundsArgs,
     #[command(flatten)]
     profile: ProfileArgs,
+    #[command(flatten)]
+    launcher: LauncherArgs,
     /// Continue a comparison that was interrupted or left cases undecided: its id or folder [default: the latest]
     #[arg(
         long,
@@ -185,6 +191,45 @@ pub(crate) fn run(args: &CompareArgs, builtins: &[Benchmark], out: &mut impl Wri
     }
 }
 
+/// The comparison as jobs of a scheduler, one for each shard, and their verdicts as one.
+fn launched(
+    args: &CompareArgs,
+    request: &CommitsRequest,
+    builtins: &[Benchmark],
+    reporter: &Reporter,
+    out: &mut impl Write,
+) -> Result<Exit> {
+    let LauncherArgs { shards, options, .. } = &args.launcher;
+    let queue_wait = args.launcher.queue_wait()?;
+    let (home, artifacts) = commits::place(request, builtins)?;
+    let mut launch = match &args.resume {
+        Some(name) => Launch::find(name, &home, &artifacts)?,
+        None => {
+            let range = commits::full_range(request, &home)?;
+            let words = words_of_jobs(std::env::args(), args.base.as_deref());
+            Launch::new(&LaunchRequest { range, words, shards: *shards, options: options.clone(), home, artifacts })?
+        }
+    };
+    let name = launch.folder().file_name().unwrap_or_default().to_string_lossy().into_owned();
+    reporter.note(&format!("launch  {name}"));
+    let end = launch.carry_out(queue_wait, reporter)?;
+    reporter.finish();
+    if let Some(signal) = end.interrupted {
+        wrote(writeln!(out, "resume  gbench-ci compare --launcher slurm --resume {name}"))?;
+        return Ok(of_signal(signal));
+    }
+    for lost in &end.lost {
+        drop(writeln!(io::stderr(), "warning: {lost}"));
+    }
+    if end.parts.is_empty() {
+        let what = "no job left a verdict: nothing was compared";
+        let next = format!("see the warnings above, and go on with `--launcher slurm --resume {name}`");
+        return Err(Fault::at("launch", what, next).exits(Exit::Failed));
+    }
+    let merged = merge(&end.parts, &launch.folder().join("merged"), Some(launch.shards()), None, &[])?;
+    show_merged(merged, args.format, args.all, out)
+}
+
 fn records(
     args: &CompareArgs,
     request: &RecordsRequest,
@@ -239,11 +284,15 @@ fn commits(
         ..CommitsRequest::default()
     };
     let reporter = reporter(args.measure.is_quiet());
+    if let Some(Launcher::Slurm) = args.launcher.launcher {
+        return launched(args, &request, builtins, &reporter, out);
+    }
     let mut measured = commits::measure(&request, builtins, &reporter)?;
     if let Some(signal) = measured.interrupted() {
         return interrupted(&measured, signal, args, &request, out);
     }
     let document = measured.profiled_verdict(&reporter)?;
+    measured.leave_job(&request, document.exit_code)?;
     deliver(&document, None, Some(&measured.reports()), args, out)?;
     if let Some(path) = &args.html {
         write_verdict_page(&document, Some(measured.folder.root()), path, builtins)?;

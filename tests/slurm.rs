@@ -1,0 +1,195 @@
+//! Comparisons whose shards a real Slurm runs: `just slurm`. Times are made up, as in [`crate::commits`].
+
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use gbench_ci::compare::{Merged, Verdict};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use crate::commits::Repository;
+use crate::support::cli::{Ran, command, ran};
+use crate::support::wait::{wait_for, wait_until};
+
+const LAUNCH: &str = "compare HEAD~1..HEAD --launcher slurm";
+
+fn slurm(line: &str) -> String {
+    let mut words = line.split_whitespace();
+    let output = Command::new(words.next().unwrap()).args(words).output().expect("Slurm is there: run `just slurm`");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// The jobs that have not ended.
+fn jobs() -> Vec<String> {
+    slurm("squeue --noheader --format=%i").lines().map(str::to_owned).collect()
+}
+
+fn no_job_is_left() {
+    wait_until("no job", || jobs().is_empty());
+}
+
+fn launched(repository: &Repository, line: &str) -> Ran {
+    ran(repository.root(), &format!("{LAUNCH} {line}"))
+}
+
+fn begun(repository: &Repository, line: &str) -> Child {
+    let mut command = command(repository.root(), &format!("{LAUNCH} {line}"));
+    command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+}
+
+fn signalled(child: &Child, signal: Signal) {
+    kill(Pid::from_raw(child.id() as i32), signal).unwrap();
+}
+
+fn resumed(repository: &Repository, line: &str) -> Ran {
+    ran(repository.root(), &format!("compare --launcher slurm --resume {line}"))
+}
+
+fn merged(root: &Path) -> Merged {
+    let entries = std::fs::read_dir(root.join("artifacts")).unwrap().map(|entry| entry.unwrap().path());
+    let launch = entries.filter(|path| path.join("launch.json").exists()).max().expect("a launch");
+    serde_json::from_str(&std::fs::read_to_string(launch.join("merged/merged.json")).unwrap()).unwrap()
+}
+
+/// A job that takes the whole machine.
+fn blocked() -> String {
+    let mut sbatch = Command::new("sbatch");
+    sbatch.args(["--parsable", "--exclusive", "--output=/dev/null", "--wrap=sleep 600"]);
+    String::from_utf8_lossy(&sbatch.output().unwrap().stdout).trim().to_owned()
+}
+
+/// Waits until a job runs, and returns its id.
+fn running() -> String {
+    wait_for(|| {
+        let jobs = slurm("squeue --noheader --states=running --format=%i");
+        jobs.lines().next().map(str::to_owned).ok_or(jobs)
+    })
+}
+
+fn regressed(root: &Path) -> Vec<String> {
+    let merged = merged(root);
+    let rows = merged.groups.iter().flat_map(|group| &group.verdict.rows);
+    rows.filter(|row| row.verdict == Verdict::Regressed).map(|row| row.case.to_string()).collect()
+}
+
+#[test]
+#[ignore = "needs Slurm: `just slurm`"]
+fn a_slower_case_is_red_whichever_shard_has_it() {
+    let repository = Repository::with_change(1.1);
+    launched(&repository, "--shards 4").exits(1).says("s/c2").says("shard 4/4 has ended");
+    assert_eq!(regressed(repository.root()), ["s/c2"]);
+    no_job_is_left();
+}
+
+#[test]
+#[ignore = "needs Slurm: `just slurm`"]
+fn two_comparisons_at_once_take_their_turns() {
+    let repositories = [Repository::with_change(1.1), Repository::with_change(1.0)];
+    let children = repositories.each_ref().map(|repository| begun(repository, "--shards 2"));
+    let codes = children.map(|mut child| child.wait().unwrap().code());
+    assert_eq!(codes, [Some(1), Some(0)]);
+    assert_eq!(regressed(repositories[0].root()), ["s/c2"]);
+    no_job_is_left();
+}
+
+#[test]
+#[ignore = "needs Slurm: `just slurm`"]
+fn a_killed_gate_finds_its_jobs_again() {
+    let repository = Repository::with_change(1.1);
+    let mut child = begun(&repository, "--shards 3");
+    running();
+    let before = wait_for(|| Some(jobs()).filter(|jobs| jobs.len() == 3).ok_or("three jobs"));
+    signalled(&child, Signal::SIGKILL);
+    child.wait().unwrap();
+    resumed(&repository, "").exits(1).says("s/c2");
+    assert_eq!(regressed(repository.root()), ["s/c2"]);
+    // No shard was submitted twice.
+    let last: u64 = before.iter().map(|id| id.parse().unwrap()).max().unwrap();
+    assert_eq!(slurm(&format!("squeue --noheader --states=all --format=%i --jobs={}", last + 1)), "");
+    no_job_is_left();
+}
+
+#[test]
+#[ignore = "needs Slurm: `just slurm`"]
+fn ctrl_c_ends_the_jobs() {
+    let repository = Repository::with_change(1.1);
+    let blocker = blocked();
+    let mut child = begun(&repository, "--shards 3");
+    wait_until("the jobs wait", || jobs().len() == 4);
+    signalled(&child, Signal::SIGINT);
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    wait_until("the jobs are gone", || jobs() == [blocker.as_str()]);
+    slurm(&format!("scancel {blocker}"));
+    resumed(&repository, "").exits(1).says("s/c2");
+    no_job_is_left();
+}
+
+#[test]
+#[ignore = "needs Slurm: `just slurm`"]
+fn a_cancelled_shard_is_missing_until_it_is_resumed() {
+    let repository = Repository::with_change(1.0);
+    let blocker = blocked();
+    let mut child = begun(&repository, "--shards 3");
+    let waiting = wait_for(|| Some(jobs()).filter(|jobs| jobs.len() == 4).ok_or("three jobs"));
+    let shard = waiting.iter().find(|id| **id != blocker).unwrap();
+    slurm(&format!("scancel {shard}"));
+    slurm(&format!("scancel {blocker}"));
+    assert_eq!(child.wait().unwrap().code(), Some(4));
+    assert!(merged(repository.root()).exit_code >= 4);
+    resumed(&repository, "").exits(0);
+    no_job_is_left();
+}
+
+#[test]
+#[ignore = "needs Slurm: `just slurm`"]
+fn a_full_queue_is_not_waited_for_longer_than_asked() {
+    let repository = Repository::with_change(1.0);
+    let blocker = blocked();
+    running();
+    let ran = launched(&repository, "--shards 2 --queue-wait 2s");
+    ran.exits(4).says("waited 2s for its allocation").says("nothing was compared").says("--queue-wait");
+    assert_eq!(jobs(), [blocker.as_str()]);
+    slurm(&format!("scancel {blocker}"));
+    no_job_is_left();
+}
+
+#[test]
+#[ignore = "needs Slurm: `just slurm`"]
+fn a_node_that_fails_is_named_and_its_shard_goes_on_elsewhere_or_later() {
+    let repository = Repository::with_change(1.1);
+    repository.write("gbench.toml", &crate::commits::suite(1));
+    repository.write("bench.sh", "sleep 2\nprintf 'time: 1.0\\n'\n");
+    repository.commit("slow");
+    let node = slurm("sinfo --noheader --format=%n").trim().to_owned();
+    let update = |state: &str| slurm(&format!("scontrol update NodeName={node} State={state} Reason=test"));
+    let mut child = begun(&repository, "--queue-wait 5s");
+    running();
+    update("down");
+    assert_eq!(child.wait().unwrap().code(), Some(4));
+    assert!(jobs().is_empty(), "{:?}", jobs());
+    update("resume");
+    resumed(&repository, "").exits(0);
+    no_job_is_left();
+}
+
+#[test]
+#[ignore = "needs Slurm: `just slurm`"]
+fn a_time_limit_is_named_and_the_rounds_until_then_are_kept() {
+    let repository = Repository::with_change(1.1);
+    repository.write("gbench.toml", &crate::commits::suite(1));
+    repository.write("bench.sh", "sleep 20\nprintf 'time: 1.0\\n'\n");
+    repository.commit("slow");
+    // Slurm counts in minutes.
+    let ran = launched(&repository, "--launcher-option=--time=1 --launcher-option=--signal=B:TERM@20");
+    ran.exits(4).says("without a verdict").says("--resume");
+    no_job_is_left();
+}
+
+#[test]
+#[ignore = "needs Slurm: `just slurm`"]
+fn what_slurm_refuses_is_said_in_its_words_and_leaves_no_job() {
+    let repository = Repository::with_change(1.0);
+    let ran = launched(&repository, "--shards 2 --launcher-option=--gres=gpu:9");
+    ran.exits(5).says("Requested node configuration is not available").says("--launcher-option");
+    no_job_is_left();
+}
