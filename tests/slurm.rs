@@ -15,7 +15,8 @@ const LAUNCH: &str = "compare HEAD~1..HEAD --launcher slurm";
 
 fn slurm(line: &str) -> String {
     let mut words = line.split_whitespace();
-    let output = Command::new(words.next().unwrap()).args(words).output().expect("Slurm is there: run `just slurm`");
+    let output =
+        Command::new(words.next().unwrap()).args(words).output().expect("Slurm is there: run `just slurm`");
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
@@ -49,6 +50,18 @@ fn merged(root: &Path) -> Merged {
     let entries = std::fs::read_dir(root.join("artifacts")).unwrap().map(|entry| entry.unwrap().path());
     let launch = entries.filter(|path| path.join("launch.json").exists()).max().expect("a launch");
     serde_json::from_str(&std::fs::read_to_string(launch.join("merged/merged.json")).unwrap()).unwrap()
+}
+
+/// Two commits with a case whose processes take so many seconds.
+fn slow(seconds: u32) -> Repository {
+    let repository = Repository::new();
+    repository.write("gbench.toml", &crate::commits::suite(1));
+    repository
+        .write("bench.sh", &format!("sleep {seconds}\nfor i in 1 2 3 4 5 6; do echo time: 1.00$i; done\n"));
+    repository.commit("slow");
+    repository.write("note", "so that there is a change\n");
+    repository.commit("as slow");
+    repository
 }
 
 /// A job that takes the whole machine.
@@ -156,10 +169,7 @@ fn a_full_queue_is_not_waited_for_longer_than_asked() {
 #[test]
 #[ignore = "needs Slurm: `just slurm`"]
 fn a_node_that_fails_is_named_and_its_shard_goes_on_elsewhere_or_later() {
-    let repository = Repository::with_change(1.1);
-    repository.write("gbench.toml", &crate::commits::suite(1));
-    repository.write("bench.sh", "sleep 2\nprintf 'time: 1.0\\n'\n");
-    repository.commit("slow");
+    let repository = slow(2);
     let node = slurm("sinfo --noheader --format=%n").trim().to_owned();
     let update = |state: &str| slurm(&format!("scontrol update NodeName={node} State={state} Reason=test"));
     let mut child = begun(&repository, "--queue-wait 5s");
@@ -175,10 +185,7 @@ fn a_node_that_fails_is_named_and_its_shard_goes_on_elsewhere_or_later() {
 #[test]
 #[ignore = "needs Slurm: `just slurm`"]
 fn a_time_limit_is_named_and_the_rounds_until_then_are_kept() {
-    let repository = Repository::with_change(1.1);
-    repository.write("gbench.toml", &crate::commits::suite(1));
-    repository.write("bench.sh", "sleep 20\nprintf 'time: 1.0\\n'\n");
-    repository.commit("slow");
+    let repository = slow(20);
     // Slurm counts in minutes.
     let ran = launched(&repository, "--launcher-option=--time=1 --launcher-option=--signal=B:TERM@20");
     ran.exits(4).says("without a verdict").says("--resume");

@@ -21,13 +21,15 @@ shift
 root=$(mktemp --directory)
 trap 'rm -rf "$root"' EXIT
 ip link set lo up
+# Names are resolved only where there is an address besides 127.0.0.1.
+ip addr add 10.255.0.1/32 dev lo
 mkdir -p "$root"/{state,spool,log,run}
 host=$(hostname -s)
 head --bytes 1024 /dev/urandom > "$root/munge.key"
 chmod 400 "$root/munge.key"
 cat > "$root/slurm.conf" << CONF
 ClusterName=gate
-SlurmctldHost=$host(127.0.0.1)
+SlurmctldHost=$host(10.255.0.1)
 SlurmctldPort=26817
 SlurmdPort=26818
 AuthType=auth/munge
@@ -53,7 +55,7 @@ GresTypes=gpu
 AccountingStorageType=accounting_storage/none
 JobAcctGatherType=jobacct_gather/none
 JobCompType=jobcomp/none
-NodeName=$host NodeAddr=127.0.0.1 CPUs=2 RealMemory=1000 Gres=gpu:1 State=UNKNOWN
+NodeName=$host NodeAddr=10.255.0.1 CPUs=2 RealMemory=1000 Gres=gpu:1 State=UNKNOWN
 PartitionName=gpu Nodes=$host Default=YES MaxTime=60 State=UP
 CONF
 echo 'Name=gpu File=/dev/null' > "$root/gres.conf"

@@ -25,8 +25,8 @@ use crate::app::store::stores::folder_of;
 use crate::compare::{Calibration, VariantPairs, VerdictDocument, verdict_of};
 use crate::model::text::count;
 use crate::model::{
-    BaseChoice, BenchmarkId, CaseId, Comparison, Exit, Fault, Isolation, Job, NoReference, Origin, Profile, Result,
-    RunRecord, RunTimes, SCHEMA_JOB, SequentialRule, Shard, Side, shell_word,
+    BaseChoice, BenchmarkId, CaseId, Comparison, Exit, Fault, Isolation, Job, NoReference, Origin, Profile,
+    Result, RunRecord, RunTimes, SCHEMA_JOB, SequentialRule, Shard, Side, shell_word,
 };
 use crate::run::{Finished, changed_during};
 use crate::store::{ComparisonFolder, note_begun, write_atomically};

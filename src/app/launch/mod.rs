@@ -104,13 +104,18 @@ impl Launch {
             name => artifacts.join(name),
         };
         let path = folder.join(FILE);
-        let text = std::fs::read_to_string(&path)
-            .map_err(|error| Fault::at_path(&path, error, "name a launch: a folder `launch-...` of the artifacts"))?;
+        let text = std::fs::read_to_string(&path).map_err(|error| {
+            Fault::at_path(&path, error, "name a launch: a folder `launch-...` of the artifacts")
+        })?;
         let file: LaunchFile = serde_json::from_str(&text)
             .ok()
             .filter(|file: &LaunchFile| file.version == 1 && file.submitted.len() == file.shards as usize)
             .ok_or_else(|| {
-                Fault::at_path(&path, "it is not the file of a launch of this version", "begin a new comparison")
+                Fault::at_path(
+                    &path,
+                    "it is not the file of a launch of this version",
+                    "begin a new comparison",
+                )
             })?;
         Ok(Self { folder, home: home.to_owned(), file })
     }
@@ -169,7 +174,8 @@ impl Launch {
             }
             self.give_up_waiting(&mut shards, queue_wait, reporter)?;
             if let Some(signal) = interrupt.wait(poll_time(begin)) {
-                let ids: Vec<JobId> = shards.iter().filter(|it| !it.has_ended()).filter_map(|it| it.job.clone()).collect();
+                let ids: Vec<JobId> =
+                    shards.iter().filter(|it| !it.has_ended()).filter_map(|it| it.job.clone()).collect();
                 slurm::cancel(&ids)?;
                 reporter.note(&format!("{} cancelled", count(ids.len(), "job")));
                 return Ok(self.end(shards, Some(signal)));
@@ -186,7 +192,11 @@ impl Launch {
 
     fn jobs(&self) -> Vec<JobId> {
         let known = slurm::states(&self.file.name).unwrap_or_default();
-        known.into_values().filter(|(_, state)| !matches!(state, JobState::Ended(_))).map(|(id, _)| id).collect()
+        known
+            .into_values()
+            .filter(|(_, state)| !matches!(state, JobState::Ended(_)))
+            .map(|(id, _)| id)
+            .collect()
     }
 
     /// Cancels the jobs that have waited too long.
@@ -265,8 +275,8 @@ impl Launch {
 
     /// A job goes on with the rounds that an earlier one of its shard left.
     fn script(&self, shard: &WatchedShard) -> Result<String> {
-        let program = std::env::current_exe()
-            .map_err(|error| Fault::at("gbench-ci", error, "run it by its path"))?;
+        let program =
+            std::env::current_exe().map_err(|error| Fault::at("gbench-ci", error, "run it by its path"))?;
         let word = |path: &Path| shell_word(&path.display().to_string());
         let words: String = self.file.words.iter().map(|word| format!(" {}", shell_word(word))).collect();
         let common = format!(
@@ -325,7 +335,8 @@ impl WatchedShard {
         if self.has_ended() {
             return;
         }
-        let state = known.get(&self.name).map_or(JobState::Ended(JobEnd::Forgotten), |(_, state)| state.clone());
+        let state =
+            known.get(&self.name).map_or(JobState::Ended(JobEnd::Forgotten), |(_, state)| state.clone());
         self.show_log(reporter);
         if self.state.as_ref() == Some(&state) {
             return;

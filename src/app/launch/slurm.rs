@@ -56,10 +56,9 @@ impl JobEnd {
                 "a job of higher priority took its place",
                 "go on with `--resume`, or use a partition whose jobs are not preempted",
             ],
-            Self::OutOfMemory => [
-                "it needed more memory than it may use",
-                "ask for more with `--launcher-option=--mem=32G`",
-            ],
+            Self::OutOfMemory => {
+                ["it needed more memory than it may use", "ask for more with `--launcher-option=--mem=32G`"]
+            }
             Self::Forgotten => [
                 "Slurm knows no such job any more, and it left no verdict",
                 "go on with `--resume`, which submits it again",

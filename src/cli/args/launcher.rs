@@ -26,7 +26,12 @@ pub(crate) struct LauncherArgs {
     #[arg(long, value_name = "N", default_value_t = 1, requires = "launcher", value_parser = clap::value_parser!(u32).range(1..=256))]
     pub shards: u32,
     /// Option for the scheduler, such as --launcher-option=--gres=gpu:h100:1; repeatable [default: --exclusive]
-    #[arg(long = "launcher-option", value_name = "OPTION", requires = "launcher", allow_hyphen_values = true)]
+    #[arg(
+        long = "launcher-option",
+        value_name = "OPTION",
+        requires = "launcher",
+        allow_hyphen_values = true
+    )]
     pub options: Vec<String>,
     /// How long a job may wait for its allocation [default: no limit]
     #[arg(long, value_name = "DURATION", requires = "launcher")]

@@ -8,8 +8,8 @@ use super::foreign_flags::refuse_others;
 use crate::app::compare::commits::{self, MeasuredCommits};
 use crate::app::compare::records::{self, ComparedRecords, RecordsRequest};
 use crate::app::compare::target::{CompareTarget, RecordSides, target};
-use crate::app::ingest::AUTO;
 use crate::app::github::merge::merge;
+use crate::app::ingest::AUTO;
 use crate::app::launch::{Launch, LaunchRequest};
 use crate::app::paths::shown;
 use crate::app::progress::Reporter;
@@ -17,12 +17,13 @@ use crate::app::reports::site::write_verdict_page;
 use crate::app::reports::verdict_files::{anchor_beside, exit_from, rendered, write_as};
 use crate::app::request::{CommitsRequest, LocalSuite, RunRequest};
 use crate::app::store::stores::Stores;
-use crate::cli::args::{sweep, words_of_jobs};
 use crate::cli::args::{
-    GivenFlags, IngestArgs, Launcher, LauncherArgs, MeasureArgs, ProfileArgs, RoundsArgs, SweepArgs, SweepFilterArgs, format_parser,
+    GivenFlags, IngestArgs, Launcher, LauncherArgs, MeasureArgs, ProfileArgs, RoundsArgs, SweepArgs,
+    SweepFilterArgs, format_parser,
 };
-use crate::cli::github::merge::show_merged;
+use crate::cli::args::{sweep, words_of_jobs};
 use crate::cli::exit::{of_run, of_signal, with_profiles};
+use crate::cli::github::merge::show_merged;
 use crate::cli::terminal::progress::reporter;
 use crate::cli::terminal::style;
 use crate::cli::terminal::write::{check_place, wrote};
@@ -207,7 +208,14 @@ fn launched(
         None => {
             let range = commits::full_range(request, &home)?;
             let words = words_of_jobs(std::env::args(), args.base.as_deref());
-            Launch::new(&LaunchRequest { range, words, shards: *shards, options: options.clone(), home, artifacts })?
+            Launch::new(&LaunchRequest {
+                range,
+                words,
+                shards: *shards,
+                options: options.clone(),
+                home,
+                artifacts,
+            })?
         }
     };
     let name = launch.folder().file_name().unwrap_or_default().to_string_lossy().into_owned();
