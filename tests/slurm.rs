@@ -56,8 +56,8 @@ fn merged(root: &Path) -> Merged {
 fn slow(seconds: u32) -> Repository {
     let repository = Repository::new();
     repository.write("gbench.toml", &crate::commits::suite(1));
-    repository
-        .write("bench.sh", &format!("sleep {seconds}\nfor i in 1 2 3 4 5 6; do echo time: 1.00$i; done\n"));
+    let bench = std::fs::read_to_string(repository.root().join("bench.sh")).unwrap();
+    repository.write("bench.sh", &format!("sleep {seconds}\n{bench}"));
     repository.commit("slow");
     repository.write("note", "so that there is a change\n");
     repository.commit("as slow");
