@@ -92,6 +92,12 @@ fn a_slower_case_is_red_whichever_shard_has_it() {
     launched(&repository, "--shards 4").exits(1).says("s/c2").says("shard 4/4 has ended");
     assert_eq!(regressed(repository.root()), ["s/c2"]);
     no_job_is_left();
+    // The report names the comparisons of the shards by their ids.
+    let entries = std::fs::read_dir(repository.root().join("artifacts")).unwrap();
+    let launch = entries.map(|entry| entry.unwrap().path()).find(|path| path.is_dir()).unwrap();
+    let part = std::fs::read_dir(launch.join("part-1")).unwrap().map(|entry| entry.unwrap().path());
+    let run = part.filter(|path| path.is_dir()).max().unwrap();
+    ran(repository.root(), &format!("replay {}", run.file_name().unwrap().to_str().unwrap())).says("s/c");
 }
 
 #[test]

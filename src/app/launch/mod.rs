@@ -1,6 +1,6 @@
 //! A comparison whose shards a scheduler runs: they are submitted, watched until all have ended, and merged.
 //!
-//! Each job is `gbench-ci compare --shard I/N` in an allocation of its own, with both sides in it. Nothing here has to live on: a
+//! Each job is `gbench-ci compare --shard I/N` in a separate allocation, with both sides in it. Nothing here has to live on: a
 //! job writes into its folder, and the jobs are found again by their names.
 
 mod slurm;
@@ -26,7 +26,7 @@ const FILE: &str = "launch.json";
 /// Seconds that a job has to write its records down before its time limit.
 const GRACE: u32 = 60;
 
-/// What is to be launched.
+/// The comparison to launch.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LaunchRequest {
     /// Both commits in full: `A..B`.
@@ -273,7 +273,7 @@ impl Launch {
         Ok(())
     }
 
-    /// A job goes on with the rounds that an earlier one of its shard left.
+    /// A job continues with the rounds that an earlier one of its shard left.
     fn script(&self, shard: &WatchedShard) -> Result<String> {
         let program =
             std::env::current_exe().map_err(|error| Fault::at("gbench-ci", error, "run it by its path"))?;
@@ -373,7 +373,7 @@ impl WatchedShard {
         let [what, next] = match self.gave_up {
             Some(most) => [
                 format!("it waited {} for its allocation", format_duration(most.as_secs_f64())),
-                "wait longer with `--queue-wait`, or go on later with `--resume`".to_owned(),
+                "wait longer with `--queue-wait`, or continue later with `--resume`".to_owned(),
             ],
             None => end.words().map(str::to_owned),
         };

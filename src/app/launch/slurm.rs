@@ -23,7 +23,7 @@ pub(crate) enum JobState {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum JobEnd {
-    /// Its program ended; its files say how.
+    /// Its program ended; its files show how.
     Exited,
     Cancelled,
     Timeout,
@@ -35,40 +35,40 @@ pub(crate) enum JobEnd {
 }
 
 impl JobEnd {
-    /// What happened, and what to do about it.
+    /// The event, and the next step for the user.
     pub(crate) fn words(self) -> [&'static str; 2] {
         match self {
             Self::Exited => [
                 "it ended without a verdict",
-                "read the last lines of its log, mend what they name, and go on with `--resume`",
+                "read the last lines of its log, mend what they name, and continue with `--resume`",
             ],
-            Self::Cancelled => ["it was cancelled", "go on with `--resume`, which submits it again"],
+            Self::Cancelled => ["it was cancelled", "continue with `--resume`, which submits it again"],
             Self::Timeout => [
                 "it reached its time limit",
-                "give it more with `--launcher-option=--time=2:00:00`, or less to do with more `--shards`; `--resume` goes on \
+                "give it more with `--launcher-option=--time=2:00:00`, or less to do with more `--shards`; `--resume` continues \
                  with its rounds",
             ],
             Self::NodeFailed => [
                 "its node failed",
-                "go on with `--resume`; `--launcher-option=--exclude=NODE` avoids the node",
+                "continue with `--resume`; `--launcher-option=--exclude=NODE` avoids the node",
             ],
             Self::Preempted => [
                 "a job of higher priority took its place",
-                "go on with `--resume`, or use a partition whose jobs are not preempted",
+                "continue with `--resume`, or use a partition whose jobs are not preempted",
             ],
             Self::OutOfMemory => {
                 ["it needed more memory than it may use", "ask for more with `--launcher-option=--mem=32G`"]
             }
             Self::Forgotten => [
                 "Slurm knows no such job any more, and it left no verdict",
-                "go on with `--resume`, which submits it again",
+                "continue with `--resume`, which submits it again",
             ],
         }
     }
 }
 
 impl JobState {
-    /// Of a word of `squeue` or `sacct`, such as `CANCELLED by 1000`. A state that is not listed is on its way into another one:
+    /// The state that `squeue` or `sacct` prints, such as `CANCELLED by 1000`. A state that is not listed is on its way into another one:
     /// `COMPLETING`, `CONFIGURING`, `REQUEUED`.
     fn of(word: &str, reason: &str, node: &str) -> Self {
         match word.split([' ', '+']).next().unwrap_or_default() {

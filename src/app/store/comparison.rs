@@ -73,14 +73,26 @@ pub(crate) fn comparison_folder(named: Option<&str>, artifacts: &Path) -> Result
     match named {
         Some(text) if Path::new(text).is_dir() => Ok(PathBuf::from(text)),
         Some(text) => {
-            let folder = text.parse::<RunId>().ok().map(|id| artifacts.join(id.as_str()));
-            folder.filter(|folder| folder.is_dir()).ok_or_else(|| unknown(text, artifacts))
+            let folder = text.parse::<RunId>().ok().and_then(|id| folder_of_run(artifacts, id.as_str()));
+            folder.ok_or_else(|| unknown(text, artifacts))
         }
         None => latest_comparison(artifacts).ok_or_else(|| {
             let next = "make one with `gbench-ci compare BASE..HEAD`, or name a comparison's folder";
             Fault::at_path(artifacts, "no comparison in rounds is kept here", next)
         }),
     }
+}
+
+/// The folder of a comparison: in the artifacts, or that of a shard which a scheduler ran.
+fn folder_of_run(artifacts: &Path, id: &str) -> Option<PathBuf> {
+    let below = |folder: &Path| {
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.map(|entry| entry.path()).collect::<Vec<_>>()
+    };
+    let is_launch = |path: &PathBuf| path.join("launch.json").exists();
+    let parts = below(artifacts).into_iter().filter(is_launch).flat_map(|launch| below(&launch));
+    let mut places = std::iter::once(artifacts.to_owned()).chain(parts);
+    places.find_map(|place| Some(place.join(id)).filter(|folder| folder.is_dir()))
 }
 
 impl ArtifactsRequest {

@@ -204,6 +204,10 @@ fn launched(
     let queue_wait = args.launcher.queue_wait()?;
     let (home, artifacts) = commits::place(request, builtins)?;
     let mut launch = match &args.resume {
+        Some(_) if args.base.is_some() => {
+            let next = "take the range out: a comparison continues with the commits that it began with";
+            return Err(Fault::at_flag("--resume", "a range is given as well", next));
+        }
         Some(name) => Launch::find(name, &home, &artifacts)?,
         None => {
             let range = commits::full_range(request, &home)?;
@@ -231,7 +235,7 @@ fn launched(
     }
     if end.parts.is_empty() {
         let what = "no job left a verdict: nothing was compared";
-        let next = format!("see the warnings above, and go on with `--launcher slurm --resume {name}`");
+        let next = format!("see the warnings above, and continue with `--launcher slurm --resume {name}`");
         return Err(Fault::at("launch", what, next).exits(Exit::Failed));
     }
     let merged = merge(&end.parts, &launch.folder().join("merged"), Some(launch.shards()), None, &[])?;
