@@ -55,7 +55,7 @@ struct LaunchFile {
     submitted: Vec<u64>,
 }
 
-pub(crate) struct Launch {
+pub(crate) struct ClusterLaunch {
     folder: PathBuf,
     home: PathBuf,
     file: LaunchFile,
@@ -71,7 +71,7 @@ pub(crate) struct LaunchEnd {
     pub interrupted: Option<i32>,
 }
 
-impl Launch {
+impl ClusterLaunch {
     /// Writes down what is to be submitted. Errors: the folder cannot be written.
     pub(crate) fn new(request: &LaunchRequest) -> Result<Self> {
         let id = RunId::new(SystemTime::now().into(), rand::random());

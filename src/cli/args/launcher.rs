@@ -7,7 +7,7 @@ use crate::model::Result;
 use crate::suite::words::parse_seconds;
 
 #[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Launcher {
+pub(crate) enum SchedulerKind {
     Slurm,
 }
 
@@ -21,7 +21,7 @@ pub(crate) struct LauncherArgs {
         value_name = "NAME",
         conflicts_with_all = ["shard", "json", "embed", "markdown", "html", "anchor", "suite_file", "base_files"]
     )]
-    pub launcher: Option<Launcher>,
+    pub launcher: Option<SchedulerKind>,
     /// Number of jobs to split the suite into
     #[arg(long, value_name = "N", default_value_t = 1, requires = "launcher", value_parser = clap::value_parser!(u32).range(1..=256))]
     pub shards: u32,
@@ -32,7 +32,7 @@ pub(crate) struct LauncherArgs {
         requires = "launcher",
         allow_hyphen_values = true
     )]
-    pub options: Vec<String>,
+    pub launcher_option: Vec<String>,
     /// How long a job may wait for its allocation [default: no limit]
     #[arg(long, value_name = "DURATION", requires = "launcher")]
     pub queue_wait: Option<String>,

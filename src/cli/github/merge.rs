@@ -60,7 +60,12 @@ pub(crate) fn run(args: &MergeArgs, out: &mut impl Write) -> Result<Exit> {
 }
 
 /// Prints what the parts became. Returns the exit code of the most severe.
-pub(crate) fn show_merged(merged: MergeResult, format: Format, all: bool, out: &mut impl Write) -> Result<Exit> {
+pub(crate) fn show_merged(
+    merged: MergeResult,
+    format: Format,
+    all: bool,
+    out: &mut impl Write,
+) -> Result<Exit> {
     match merged {
         MergeResult::Untouched(job) => {
             let words = job.untouched.as_ref().map(untouched_words).unwrap_or_default();

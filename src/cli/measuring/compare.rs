@@ -10,7 +10,7 @@ use crate::app::compare::records::{self, ComparedRecords, RecordsRequest};
 use crate::app::compare::target::{CompareTarget, RecordSides, target};
 use crate::app::github::merge::merge;
 use crate::app::ingest::AUTO;
-use crate::app::launch::{Launch, LaunchRequest};
+use crate::app::launch::{ClusterLaunch, LaunchRequest};
 use crate::app::paths::shown;
 use crate::app::progress::Reporter;
 use crate::app::reports::site::write_verdict_page;
@@ -18,7 +18,7 @@ use crate::app::reports::verdict_files::{anchor_beside, exit_from, rendered, wri
 use crate::app::request::{CommitsRequest, LocalSuite, RunRequest};
 use crate::app::store::stores::Stores;
 use crate::cli::args::{
-    GivenFlags, IngestArgs, Launcher, LauncherArgs, MeasureArgs, ProfileArgs, RoundsArgs, SweepArgs,
+    GivenFlags, IngestArgs, LauncherArgs, MeasureArgs, ProfileArgs, RoundsArgs, SchedulerKind, SweepArgs,
     SweepFilterArgs, format_parser,
 };
 use crate::cli::args::{sweep, words_of_jobs};
@@ -200,7 +200,7 @@ fn launched(
     reporter: &Reporter,
     out: &mut impl Write,
 ) -> Result<Exit> {
-    let LauncherArgs { shards, options, .. } = &args.launcher;
+    let LauncherArgs { shards, launcher_option: options, .. } = &args.launcher;
     let queue_wait = args.launcher.queue_wait()?;
     let (home, artifacts) = commits::place(request, builtins)?;
     let mut launch = match &args.resume {
@@ -208,11 +208,11 @@ fn launched(
             let next = "take the range out: a comparison continues with the commits that it began with";
             return Err(Fault::at_flag("--resume", "a range is given as well", next));
         }
-        Some(name) => Launch::find(name, &home, &artifacts)?,
+        Some(name) => ClusterLaunch::find(name, &home, &artifacts)?,
         None => {
             let range = commits::full_range(request, &home)?;
             let words = words_of_jobs(std::env::args(), args.base.as_deref());
-            Launch::new(&LaunchRequest {
+            ClusterLaunch::new(&LaunchRequest {
                 range,
                 words,
                 shards: *shards,
@@ -296,7 +296,7 @@ fn commits(
         ..CommitsRequest::default()
     };
     let reporter = reporter(args.measure.is_quiet());
-    if let Some(Launcher::Slurm) = args.launcher.launcher {
+    if let Some(SchedulerKind::Slurm) = args.launcher.launcher {
         return launched(args, &request, builtins, &reporter, out);
     }
     let mut measured = commits::measure(&request, builtins, &reporter)?;
