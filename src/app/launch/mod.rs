@@ -74,7 +74,7 @@ pub(crate) struct LaunchEnd {
 impl ClusterLaunch {
     /// Writes down what is to be submitted. Errors: the folder cannot be written.
     pub(crate) fn new(request: &LaunchRequest) -> Result<Self> {
-        let id = RunId::new(SystemTime::now().into(), rand::random());
+        let id = RunId::new(SystemTime::now(), rand::random());
         let folder = request.artifacts.join(format!("launch-{id}"));
         create_ignored_dir(&request.artifacts)
             .and_then(|()| std::fs::create_dir(&folder))
