@@ -151,7 +151,8 @@ impl ReadingPlan<'_> {
         if let Some(message) = row.object().and_then(failed_row) {
             reading = reading.with_end(failed(message));
         }
-        runs.add(self, row, ended(reading))
+        runs.add(self, row, ended(reading));
+        Ok(())
     }
 
     fn reading(&self, row: &dyn SourceRow) -> Result<Reading, ReadError> {

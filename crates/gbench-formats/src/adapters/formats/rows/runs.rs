@@ -12,7 +12,6 @@ use crate::adapters::formats::interface::format::RunReading;
 use crate::adapters::formats::interface::repeats::join;
 use crate::adapters::formats::readers::values::unknown;
 use crate::adapters::interface::adapter::{MetricReading, Reading};
-use crate::adapters::interface::output::ReadError;
 
 /// The runs of a file, and the places of their cases.
 #[derive(Default)]
@@ -32,12 +31,7 @@ pub(super) struct Runs {
 
 impl Runs {
     /// Adds the case of a row to the run of its commit and its facts.
-    pub(super) fn add(
-        &mut self,
-        plan: &ReadingPlan,
-        row: &dyn SourceRow,
-        reading: Reading,
-    ) -> Result<(), ReadError> {
+    pub(super) fn add(&mut self, plan: &ReadingPlan, row: &dyn SourceRow, reading: Reading) {
         let described = plan.described;
         let run = self.run(plan, row);
         run.also_of_row(facts(plan, row, &plan.row_facts));
@@ -53,7 +47,6 @@ impl Runs {
             }
         }
         self.add_case(reading, plan, row);
-        Ok(())
     }
 
     /// True if a row is in the list of the rows before it.
