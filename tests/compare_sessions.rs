@@ -112,7 +112,7 @@ fn without_a_history_nothing_is_green_and_only_a_large_change_is_red() {
     let policy = Policy::default();
     let same = judged(&[], &base, &head, &policy);
     assert_eq!((same.exit_code, same.conclusion), (3, Conclusion::Inconclusive));
-    assert_eq!(same.method.rule, "process-session-3");
+    assert_eq!(same.method.rule, "process-session-4");
     assert_eq!(same.method.sessions, Some(Sessions { needed: 4, runs: 0 }));
     // The size in bytes is known, whatever the session.
     assert_eq!((verdicts(&same, Verdict::Inconclusive), verdicts(&same, Verdict::Unchanged)), (3, 1));
@@ -122,21 +122,36 @@ fn without_a_history_nothing_is_green_and_only_a_large_change_is_red() {
 
     scale(&mut head, "kernels/gemm", 1.08);
     let slower = judged(&[], &base, &head, &policy);
-    assert_eq!(row(&slower, "kernels/gemm").verdict, Verdict::Inconclusive, "sessions of 2 % explain it");
-    scale(&mut head, "kernels/gemm", 1.12);
+    assert_eq!(row(&slower, "kernels/gemm").verdict, Verdict::Inconclusive, "sessions of 4 % explain it");
+    scale(&mut head, "kernels/gemm", 1.3);
     let slower = judged(&[], &base, &head, &policy);
     assert_eq!((row(&slower, "kernels/gemm").verdict, slower.exit_code), (Verdict::Regressed, 1));
-    assert!(row(&slower, "kernels/gemm").reason.contains("exceeds what sessions that differ by 2 % explain"));
+    assert!(row(&slower, "kernels/gemm").reason.contains("exceeds what sessions that differ by 4 % explain"));
 
     let asked = judged(&[], &base, &standard(2), &Policy { sessions: 0, ..policy });
     assert_eq!((asked.exit_code, asked.method.rule.as_str()), (0, "process-welch-holm-4"));
     assert_eq!(asked.method.sessions, None);
 }
 
+/// Two sessions of one program on an H200, seconds apart (28 November 2026): 7.058 µs and 8.403 µs in five quiet processes
+/// each, with one stored session.
+#[test]
+fn two_sessions_as_far_apart_as_on_a_real_card_are_not_red_without_a_history() {
+    let session = |seed, centre, spread| {
+        let plans = [plan("gpu/copy", 16, "host", "time", "s", centre, spread), plan("gpu/copy", 256, "host", "time", "s", 129e-6, 1e-3)];
+        build_sized(seed, &plans, 5, 1)
+    };
+    let (base, head) = (session(1, 7.058e-6, 0.0091), session(2, 8.403e-6, 0.0134));
+    let document = judged(std::slice::from_ref(&base), &base, &head, &Policy::default());
+    let copied = &document.rows[0];
+    assert_eq!((copied.verdict, document.exit_code), (Verdict::Inconclusive, 3), "{copied:?}");
+    assert!(copied.change.as_ref().unwrap().slowdown > 0.17, "{copied:?}");
+}
+
 #[test]
 fn n12_without_a_history_an_improvement_is_believed_where_a_slowdown_of_its_size_is() {
     let (base, mut head) = (standard(1), standard(2));
-    for (factor, believed) in [(1.08, false), (1.21, true), (16.0, true)] {
+    for (factor, believed) in [(1.08, false), (1.4, true), (16.0, true)] {
         head.cases.clone_from(&standard(2).cases);
         scale(&mut head, "kernels/gemm", factor);
         let there = judged(&[], &base, &head, &Policy::default());
@@ -221,7 +236,7 @@ fn the_sides_of_one_interleaved_run_are_one_session() {
     // Sides of two runs, and a base against a base, are no pair that took turns.
     let again = RunRecord { run_id: standard(3).run_id, ..interleaved(Side::Base, 7) };
     for other in [interleaved(Side::Head, 8), again, standard(3)] {
-        assert_eq!(judged(&[], &base, &other, &Policy::default()).method.rule, "process-session-3");
+        assert_eq!(judged(&[], &base, &other, &Policy::default()).method.rule, "process-session-4");
     }
     // In a history both are one session.
     assert_eq!(past(&[base, head], &standard(8), &standard(9)).runs, 1);

@@ -75,6 +75,35 @@ fn q3_each_form_of_an_image_is_measured_with_the_facts_of_its_code() {
 }
 
 #[test]
+fn each_case_has_the_image_that_its_parameters_name_and_one_that_is_missing_is_told_before_anything_runs() {
+    let Some(stand_in) = StandIn::new() else { return };
+    let suite = |kinds: &str| {
+        format!(
+            "[[benchmark]]\nid = 'k'\nmatrix = {{ kind = [{kinds}] }}\nprocesses = 1\niterations = 2\nburnin = '1ms'\n\
+             [benchmark.cuda]\nimage = 'images.{{kind}}'\n{SAXPY}"
+        )
+    };
+    let folder = folder_with(&suite("'cubin', 'ptx'"));
+    for file in ["images.cubin", "images.ptx"] {
+        std::fs::copy(fixture(&format!("gpu/code/{file}")), folder.path().join(file)).unwrap();
+    }
+    let stand_in = stand_in.with("twins=none driver=13050 sm=90");
+    let ran = ended(stand_in.command(folder.path(), "run"));
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let cases = newest(folder.path()).cases;
+    let compilers: Vec<_> =
+        cases.into_iter().map(|case| case.device_code.unwrap().compiler.unwrap()).collect();
+    assert_eq!(compilers, ["CUDA 13.5.37", "PTX 8.4 by the driver for CUDA 13.5"]);
+    std::fs::write(folder.path().join("gbench.toml"), suite("'cubin', 'fatbin'")).unwrap();
+    let ran = ended(stand_in.command(folder.path(), "run"));
+    assert_eq!(ran.code, 2, "{ran:?}");
+    assert!(ran.err.contains("`image = \"images.fatbin\"` is not there"), "{}", ran.err);
+    std::fs::write(folder.path().join("gbench.toml"), suite("'x'").replace("images.{kind}", "images/../{kind}")).unwrap();
+    let ran = ended(stand_in.command(folder.path(), "run"));
+    assert!(ran.code == 2 && ran.err.contains("`images/../x` leaves"), "{}", ran.err);
+}
+
+#[test]
 fn q3_an_image_that_the_driver_cannot_load_or_that_lacks_the_kernel_says_why_and_what_to_do() {
     let Some(stand_in) = StandIn::new() else { return };
     let entry = |entry: &str| SAXPY.replace("'saxpy'", &format!("'{entry}'"));

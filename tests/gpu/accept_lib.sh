@@ -165,9 +165,9 @@ keep() {
     done
 }
 
-# newest FOLDER: the newest run or comparison in its artifacts.
+# newest FOLDER: the newest run or comparison in its artifacts, by the time in its name; profiles are beside them.
 newest() {
     local run last=
-    for run in "$1"/artifacts/*/; do last=$run; done
+    for run in "$1"/artifacts/2*/; do last=$run; done
     [[ -d $last ]] && printf '%s' "${last%/}"
 }

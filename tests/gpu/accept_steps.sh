@@ -214,6 +214,46 @@ faults() {
     fi
 }
 
+# Structs and tensor maps by value, constants, clusters, cooperative launches, all of a block's shared memory, sustained load, images of
+# nvcc; each but the sustained one is held against a reference that knows its inputs.
+kinds() {
+    [[ -z ${ACCEPT_STAND_IN-} ]] || skip 'nothing computes its answers here' || return
+    [[ -n $nvrtc ]] || skip 'no NVRTC' || return
+    local code line name time not='' without=''
+    place kinds kinds.toml kernels/kinds.cu || return
+    gate kinds run
+    code=$?
+    keep kinds "$(newest .)"
+    lines "$out/records/kinds.json" "$work/kinds.jsonl" || fail "exit code $code; its record cannot be read" || return
+    for name in struct constant cluster cooperative tensor_map all_shared sustained 'image*cubin' 'image*fatbin' 'image*ptx'; do
+        time=$(median_ps "$work/kinds.jsonl" "kinds/$name*") || { not+="${not:+, }$name" && continue; }
+        figure+="${figure:+; }${name//'*'/ } $(microseconds "$time")"
+    done
+    while IFS= read -r line; do
+        [[ $line == *': skipped: '* ]] && without+="; ${line#*] }"
+    done <"$out/logs/kinds.txt"
+    [[ -z $not ]] || fail "no time of $not (exit code $code$without); $figure"
+}
+
+# What tools print about kernels on this card, and whether the gate reads it.
+formats() {
+    torch_here || return
+    local file read='' not=''
+    mkdir -p "$out/tools" "$work/formats" && cd "$work/formats" || return
+    limited python3 "$here/tools.py" "$out/tools" >"$out/tools/stdout.txt" 2>"$out/logs/formats.txt"
+    if command -v ncu >/dev/null; then
+        cp "$here/launches_torch.py" . || return
+        limited ncu --csv --launch-count 6 --metrics gpu__time_duration.sum,dram__bytes.sum python3 launches_torch.py >"$out/tools/ncu.csv" 2>>"$out/logs/formats.txt"
+        limited ncu --csv --page raw --launch-count 4 python3 launches_torch.py >"$out/tools/ncu_raw.csv" 2>>"$out/logs/formats.txt"
+    fi
+    for file in "$out"/tools/triton/*.csv "$out"/tools/*.{json,csv}; do
+        [[ -f $file && ${file##*/} != results.csv ]] || continue
+        if gate formats ingest "$file"; then read+=" ${file##*/}"; else not+=" ${file##*/}"; fi
+    done
+    figure="read:$read"
+    [[ -z $not ]] || fail "not read:$not; $figure"
+}
+
 made='' why_none=''
 repositories() {
     made_repositories && return

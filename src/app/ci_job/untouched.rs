@@ -84,9 +84,7 @@ impl KernelSource {
     fn of(entry: &CudaEntry, dir: &Path, root: &Path) -> Self {
         let below = |path: &Path| Some(plain(path).strip_prefix(plain(root)).ok()?.to_owned());
         let include = entry.include.iter().filter_map(|folder| below(&dir.join(folder)));
-        let file = below(&entry.path(dir));
-        let own = file.as_deref().and_then(Path::parent).map(Path::to_path_buf);
-        Self { folders: own.into_iter().chain(include).collect() }
+        Self { folders: below(&entry.folder(dir)).into_iter().chain(include).collect() }
     }
 
     fn has(&self, path: &str) -> bool {

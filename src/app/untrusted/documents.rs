@@ -22,10 +22,11 @@ use crate::trend::TrendsDocument;
 const MOST_SERIES: usize = 20_000;
 
 /// Rules that a verdict may have been decided by.
-const RULES: [&str; 12] = [
+const RULES: [&str; 13] = [
     "process-welch-holm-4",
     "process-welch-holm-3",
     "process-welch-holm-2",
+    "process-session-4",
     "process-session-3",
     "process-session-2",
     "seq-e",

@@ -33,9 +33,10 @@ use crate::verdict::outcome::Verdict;
 use crate::wording::advice::Advice;
 use crate::wording::reason::Reason;
 
-/// Deviation between sessions where too few of them are stored: the robust deviation of unchanged workloads between
-/// sessions on a T4, the most restless of the cards that were looked at (0.13 % to 1.0 % on the others).
-pub(crate) const ASSUMED_DEVIATION: f64 = 0.02;
+/// Deviation between sessions where too few of them are stored: a bit more than that of the most restless benchmark that was
+/// looked at, copies within the L2 cache of an H200 (3.4 % over twelve sessions within a minute, and two sessions 19 % apart).
+/// A T4's workloads have 2.0 %, other cards' 0.13 % to 1.0 %.
+pub(crate) const ASSUMED_DEVIATION: f64 = 0.04;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ProcessSession<'h> {
@@ -56,7 +57,7 @@ struct Known {
 
 impl Rule for ProcessSession<'_> {
     fn name(&self) -> &str {
-        "process-session-3"
+        "process-session-4"
     }
 
     fn alpha(&self) -> f64 {

@@ -75,7 +75,7 @@ pub fn compare_sides(
 }
 
 /// [`compare`] with what stored records say of the past. Records that are not the two sides of a comparison in rounds are judged
-/// by `process-welch-holm-4` within one session, or where policy asks for no history; else by `process-session-3`.
+/// by `process-welch-holm-4` within one session, or where policy asks for no history; else by `process-session-4`.
 pub fn compare_with(
     history: &History,
     base: &SideInput,

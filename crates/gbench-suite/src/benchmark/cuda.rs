@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::element_type::ElementType;
 use super::kernel_number::{KernelNumber, whole};
-use super::template::{find_word, substitute};
+use super::template::{find_word, substitute, with_params};
 use super::tensor_map::CudaTensorMap;
 use gbench_model::{
     Access, DType, Fill, KernelArgument, KernelCall, KernelLaunch, KernelReference, ParamValue, Params,
@@ -388,7 +388,7 @@ impl CudaEntry {
         dir: &Path,
         work: &[(&'static str, f64)],
     ) -> Result<KernelCall, String> {
-        let one = |text: &String| substitute(std::slice::from_ref(text), params).concat();
+        let one = |text: &String| with_params(text, params);
         let arguments: Result<Vec<_>, String> = (1..)
             .zip(&self.arguments)
             .map(|(at, argument)| argument.of(params).map_err(|why| format!("argument {at}: {why}")))
@@ -419,7 +419,7 @@ impl CudaEntry {
         let (launch, grids) = self.launch.on_cards(params)?;
         let amount = |unit: &str| work.iter().find(|(other, _)| *other == unit).map(|(_, amount)| *amount);
         Ok(KernelCall {
-            file: self.path(dir),
+            file: dir.join(with_params(&self.file, params)),
             image: self.image,
             entry: one(&self.entry),
             options: substitute(&self.options, params),
@@ -437,8 +437,10 @@ impl CudaEntry {
         })
     }
 
-    pub fn path(&self, dir: &Path) -> PathBuf {
-        dir.join(&self.file)
+    /// The folder that has the files of all cases: that of the file, without parts that parameters name.
+    pub fn folder(&self, dir: &Path) -> PathBuf {
+        let parts = Path::new(&self.file).parent().into_iter().flat_map(Path::components);
+        dir.join(parts.take_while(|part| !part.as_os_str().to_string_lossy().contains('{')).collect::<PathBuf>())
     }
 }
 

@@ -34,10 +34,11 @@ pub(crate) fn pieces(argument: &str) -> Result<Vec<Piece<'_>>, char> {
 /// The command with each `{name}` replaced by the parameter's value. A single brace and an unknown name stay; a checked suite
 /// has neither.
 pub fn substitute(argv: &[String], params: &Params) -> Vec<String> {
-    argv.iter().map(|argument| substitute_one(argument, params)).collect()
+    argv.iter().map(|argument| with_params(argument, params)).collect()
 }
 
-fn substitute_one(argument: &str, params: &Params) -> String {
+/// A text in which `{name}` is the value of that parameter.
+pub(crate) fn with_params(argument: &str, params: &Params) -> String {
     let Ok(pieces) = pieces(argument) else { return argument.to_owned() };
     pieces
         .iter()

@@ -103,6 +103,7 @@ pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     reads: Reads::Samples,
     direction: "times lower",
     failures: "nothing in the file; a kernel without `name` or `dur` (refused)",
+    tried: &["2.11.0"],
     recognises,
     read,
     ..DeclaredFormat::SUMMARY

@@ -32,6 +32,7 @@ pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     direction: "durations lower; all else is shown",
     failures: "`n/a` in place of a duration, or one of 0; no table, no launch with a duration, or decimals behind a comma \
              (refused)",
+    tried: &["2025.3.1", "2025.3.1-raw"],
     recognises: |file| file.any_line(NCU_HEADER, is_ncu_header),
     read,
     ..DeclaredFormat::SUMMARY

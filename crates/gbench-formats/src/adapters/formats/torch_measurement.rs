@@ -51,6 +51,7 @@ pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     reads: Reads::Samples,
     direction: "times lower",
     failures: "a time of 0 in `raw_times`, or no time; `number_per_run` below 1; a pickle (refused)",
+    tried: &["2.11.0"],
     recognises: |file| {
         file.begins(b'[') && Outline::has_keys(file, &["raw_times", "number_per_run", "task_spec"])
     },

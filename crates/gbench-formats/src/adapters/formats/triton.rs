@@ -1,7 +1,8 @@
 //! The CSV file that `triton.testing.perf_report` writes to `save_path`: the columns of the parameters, then one per
 //! provider. <https://triton-lang.org/main/python-api/generated/triton.testing.Benchmark.html>.
 //!
-//! Nothing in the file identifies it, so it is never recognised, nor does it mark the columns of parameters. The rule: if
+//! It is recognised by what pandas and Triton leave together: every number, sizes too, has six decimals, and a provider's
+//! column has its unit in parentheses. A table without units is not recognised. Nothing marks the columns of parameters. The rule: if
 //! columns end in a unit, as in `Triton (GB/s)`, the columns before the first of these are parameters. Otherwise the
 //! first column is a parameter, with the adjacent columns that repeat it in each row, as when one value is given to
 //! several parameters. `Torch (native)` is a name without a unit. A provider without a unit is shown and not judged. Columns of extremes and of differences, which
@@ -17,9 +18,33 @@ pub(super) const FORMAT: DeclaredFormat = DeclaredFormat {
     fields: "as parameters the first column and those that repeat it, or those before the first whose name ends in a unit; the others as providers. The plot is the name of the file",
     direction: "by the unit in the name of a column; without one it is shown and not judged",
     failures: "an empty cell, or a word such as `nan`; a value of 0; a row that is cut off (refused)",
+    tried: &["3.6.0-add", "3.6.0-softmax"],
+    recognises,
     read,
     ..DeclaredFormat::SUMMARY
 };
+
+/// Without its units a table of six decimals may be anybody's.
+fn recognises(file: &ResultFile) -> bool {
+    let Ok(text) = std::str::from_utf8(file.bytes) else { return false };
+    let mut lines = text.lines();
+    let Some(header) = lines.next() else { return false };
+    let has_unit = header.split(',').skip(1).any(|name| unit(name).is_some());
+    let is_written_so = |cell: &str| {
+        cell.split_once('.').is_some_and(|(whole, rest)| {
+            let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+            digits(whole.strip_prefix('-').unwrap_or(whole)) && digits(rest) && rest.len() == 6
+        })
+    };
+    let mut rows = lines.peekable();
+    let has_rows = rows.peek().is_some();
+    has_unit
+        && has_rows
+        && rows.all(|row| {
+            let mut cells = row.split(',');
+            cells.next().is_some_and(is_written_so) && cells.all(|cell| cell.is_empty() || is_written_so(cell))
+        })
+}
 
 fn read(file: &ResultFile) -> Result<Vec<RunReading>, ReadError> {
     let text = file.text()?;

@@ -17,7 +17,7 @@ use crate::benchmark::definition::Benchmark;
 use crate::benchmark::element_type::ElementType;
 use crate::benchmark::kernel_number::{KernelNumber, whole};
 use crate::benchmark::launch::Action;
-use crate::benchmark::template::substitute;
+use crate::benchmark::template::{substitute, with_params};
 use crate::reader::item::{Item, optional, refuse_each};
 use crate::reader::table::Table;
 use gbench_model::{Access, DType, ParamValue, Params, Timing, format_duration};
@@ -38,7 +38,7 @@ pub(super) fn read_cuda(it: &mut Benchmark, item: &Item, names: &[String], looks
         ["file", "image"]
             .into_iter()
             .filter_map(|key| table.again(key))
-            .for_each(|item| look_for(&item, &it.dir));
+            .for_each(|item| look_for(&item, &it.dir, &sweep));
     }
     table.close();
     let Some(entry) = entry else { return };
@@ -60,7 +60,7 @@ fn read_entry(table: &mut Table, sweep: &SweptParams) -> Option<CudaEntry> {
     );
     let code = table.one_of(["file", "image"], "a kernel", NO_CODE, "keep one of them");
     let image = code.as_ref().is_some_and(|item| item.key == "image");
-    let file = code.and_then(|item| below(&item));
+    let file = code.and_then(|item| below(&item, sweep));
     let entry = table.need("entry", "`entry = \"saxpy\"`, the kernel's name");
     let entry = entry.and_then(|item| name(&item, sweep, image));
     let (mut given_options, mut given_include) = (table.take("options"), table.take("include"));
@@ -131,23 +131,28 @@ fn read_multiplied(item: &Item, sweep: &SweptParams) -> Option<ElementType> {
     }
 }
 
-/// A file below the benchmark's folder: a comparison of commits has one in each tree.
-fn below(item: &Item) -> Option<String> {
+/// A file below the benchmark's folder, whatever the parameters in it are: a comparison of commits has one in each tree.
+fn below(item: &Item, sweep: &SweptParams) -> Option<String> {
     let file = item.filled()?;
-    if !is_below(file) {
+    check_text(item, sweep.names);
+    let leaves = std::iter::once(file.to_owned())
+        .chain(sweep.points.iter().map(|point| with_params(file, point)))
+        .find(|path| !is_below(path));
+    if let Some(path) = leaves {
         return item.refuse(
-            format!("`{file}` leaves the benchmark's folder"),
+            format!("`{path}` leaves the benchmark's folder"),
             "write the path from there, or set `dir`",
         );
     }
     Some(file.to_owned())
 }
 
-fn look_for(item: &Item, dir: &Path) {
+fn look_for(item: &Item, dir: &Path, sweep: &SweptParams) {
     let key = item.key;
     let Some(file) = item.value.as_str().filter(|file| !file.trim().is_empty()) else { return };
-    let path = dir.join(file);
-    if is_below(file) && !path.is_file() {
+    let paths = sweep.points.iter().map(|point| with_params(file, point));
+    let missing = paths.map(|file| (dir.join(&file), file)).find(|(path, file)| is_below(file) && !path.is_file());
+    if let Some((path, file)) = missing {
         let what = if path.is_dir() { "is a folder" } else { "is not there" };
         let build = if key == "image" { ", or name its compiler in `build`" } else { "" };
         let next = format!("write the path from {}, or set `dir`{build}", dir.display());
