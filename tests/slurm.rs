@@ -8,6 +8,8 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use crate::commits::Repository;
+use crate::support::cli::ended;
+use crate::support::job::Checkout;
 use crate::support::cli::{Ran, command, ran};
 use crate::support::wait::{wait_for, wait_until};
 
@@ -204,5 +206,48 @@ fn what_slurm_refuses_is_said_in_its_words_and_leaves_no_job() {
     let repository = Repository::with_change(1.0);
     let ran = launched(&repository, "--shards 2 --launcher-option=--gres=gpu:9");
     ran.exits(5).says("Requested node configuration is not available").says("--launcher-option");
+    no_job_is_left();
+}
+
+#[test]
+#[ignore = "needs Slurm: `just slurm`"]
+fn the_base_chooses_who_runs_a_comparison() {
+    let repository = Repository::new();
+    let suite = crate::commits::suite(4);
+    repository.write("gbench.toml", &format!("[launcher]\nkind = 'slurm'\nshards = 2\n{suite}"));
+    repository.commit("launched");
+    // The change would have it run elsewhere.
+    let elsewhere = "[launcher]\nkind = 'slurm'\noptions = ['--gres=gpu:9']\n";
+    repository.write("gbench.toml", &format!("{elsewhere}{suite}"));
+    repository.commit("elsewhere");
+    let compared = |line: &str| ran(repository.root(), &format!("compare HEAD~1..HEAD {line}"));
+    compared("").exits(0).says("shard 2/2 has ended");
+    compared("--shards 1").exits(0).says("shard 1/1 has ended");
+    compared("--launcher none --shards 3").exits(2).says("no launcher runs this comparison");
+    let here = compared("--launcher none --quiet").exits(0);
+    assert!(!here.err.contains("shard"), "{here:?}");
+    no_job_is_left();
+}
+
+/// A step of GitHub Actions on the login node, whose job of the matrix is a job of Slurm: docs/merging.md.
+#[test]
+#[ignore = "needs Slurm: `just slurm`"]
+fn a_job_of_a_matrix_is_a_job_of_slurm() {
+    let checkout = Checkout::of_pull_request(&[("work", &crate::support::job::work(&[1.0, 1.2, 1.0]))]);
+    for (shard, code) in [("1/2", 1), ("2/2", 0)] {
+        let step = checkout.step("pull_request.synchronize", &format!("ci --quiet --shard {shard}"));
+        let mut srun = Command::new("srun");
+        srun.args(["--gres=gpu:1", "--quit-on-interrupt"]).arg(step.get_program()).args(step.get_args());
+        srun.current_dir(step.get_current_dir().unwrap());
+        for (name, value) in step.get_envs() {
+            match value {
+                Some(value) => srun.env(name, value),
+                None => srun.env_remove(name),
+            };
+        }
+        let ran = ended(srun).says("c");
+        assert_eq!(ran.code, code, "{ran:?}");
+        assert_eq!(checkout.output("exit-code"), Some(code.to_string()));
+    }
     no_job_is_left();
 }

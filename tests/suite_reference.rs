@@ -12,10 +12,11 @@ const SMALLEST: &str = "[[benchmark]]\nid = 'x'\ncommand = ['true']\n";
 
 /// Each section of the reference, and a file whose table of that name has a key that cannot exist. The
 /// reader's advice then lists the keys it takes.
-const TABLES: [(&str, &str); 22] = [
+const TABLES: [(&str, &str); 23] = [
     ("[suite]", "[suite]\nqqqqqqqqqqqqqqqqq = 1"),
     ("[run]", "[run]\nqqqqqqqqqqqqqqqqq = 1"),
     ("[profile]", "[profile]\nqqqqqqqqqqqqqqqqq = 1"),
+    ("[launcher]", "[launcher]\nqqqqqqqqqqqqqqqqq = 1"),
     ("[gate]", "[gate]\nqqqqqqqqqqqqqqqqq = 1"),
     ("[[gate.rule]]", "[[gate.rule]]\nqqqqqqqqqqqqqqqqq = 1"),
     ("[gate.match]", "[gate.match]\nqqqqqqqqqqqqqqqqq = 1"),
@@ -130,6 +131,7 @@ fn every_default_in_the_reference_is_what_config_show_prints() {
     let (suite, settings) = (&shown["suite"], &shown["defaults"]);
     check("run.", "[run]", suite);
     check("profile.", "[profile]", suite);
+    check("launcher.", "[launcher]", suite);
     check("gate.", "[gate]", suite);
     check("gate.match.", "[gate.match]", suite);
     check("", "[defaults]", settings);

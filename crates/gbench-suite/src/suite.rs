@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::benchmark::definition::Benchmark;
 use crate::settings::options::Gate;
-use crate::settings::options::ProfileOptions;
+use crate::settings::options::{LauncherOptions, ProfileOptions};
 use crate::settings::options::RunOptions;
 use gbench_model::{BenchmarkId, Component};
 
@@ -21,6 +21,7 @@ pub struct Suite {
     pub gate: Gate,
     pub run: RunOptions,
     pub profile: ProfileOptions,
+    pub launcher: LauncherOptions,
 }
 
 impl Suite {
@@ -34,6 +35,7 @@ impl Suite {
             gate: Gate::default(),
             run: RunOptions::default(),
             profile: ProfileOptions::default(),
+            launcher: LauncherOptions::default(),
         }
     }
 

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use crate::{Action, Benchmark, Gate, MetricRule, ProfileOptions, Suite};
+use crate::{Action, Benchmark, Gate, LauncherOptions, MetricRule, ProfileOptions, Suite};
 use case_files::Given;
 use gbench_model::{Exit, Fault, KernelCall, MetricDeclaration, ParamValue, Params, Settings, Timing};
 
@@ -49,6 +49,7 @@ pub(super) fn suite(given: &Given) -> String {
         alpha alpha_improved rounds budget controls interleaving sandbox writable watch lock_sm_clock lock_memory_clock power_limit inconclusive_fails
         failed_fails broken_fails sessions paths match_key
     });
+    differing!(text, suite.launcher, fresh.launcher, LauncherOptions { kind shards options queue_wait });
     differing!(text, suite.profile, fresh.profile, ProfileOptions { profilers metrics trace nsys_flags ncu_flags });
     for benchmark in &suite.benchmarks {
         text += &benchmark_text(benchmark);

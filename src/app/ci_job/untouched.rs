@@ -8,6 +8,7 @@ use git2::{DiffOptions, Repository, Tree};
 
 use super::base::BaseSelection;
 use super::note::RunnerNote;
+use crate::app::compare::suite_of_commit::{path_in, suite_of_commit};
 use crate::app::paths::project_root;
 use crate::app::reports::verdict_files::json_of;
 use crate::github::commands::Level;
@@ -39,7 +40,7 @@ pub(super) fn of(
     let (base, head) =
         trees.map_err(|error| Fault::at("the commits", error.message(), "fetch both commits"))?;
     // A file that is not there or cannot be read is a matter of the comparison, which records that.
-    let Some((paths, kernels)) = paths_of(&repository, &base, &file, builtins) else { return Ok(None) };
+    let Some((paths, kernels)) = paths_of(&repository, chosen.base.as_str(), &file, builtins) else { return Ok(None) };
     let changed = changed(&repository, &base, &head)
         .map_err(|error| Fault::at("the change", error.message(), "fetch both commits whole"))?;
     let own = file.to_string_lossy();
@@ -53,22 +54,14 @@ pub(super) fn of(
     Ok((!changed.iter().any(is_input)).then_some(Untouched { files, paths }))
 }
 
-fn path_in(repository: &Repository, config: &Path) -> Option<PathBuf> {
-    let root = repository.workdir()?.canonicalize().ok()?;
-    let folder = config.parent()?.canonicalize().ok()?;
-    Some(folder.join(config.file_name()?).strip_prefix(root).ok()?.to_owned())
-}
-
 fn paths_of(
     repository: &Repository,
-    base: &Tree<'_>,
+    base: &str,
     file: &Path,
     builtins: &[Benchmark],
 ) -> Option<(Vec<String>, Vec<KernelSource>)> {
-    let blob = base.get_path(file).ok()?.to_object(repository).ok()?.into_blob().ok()?;
-    let text = std::str::from_utf8(blob.content()).ok()?;
+    let suite = suite_of_commit(repository, base, file, builtins)?;
     let root = repository.workdir()?;
-    let suite = Suite::parse(&root.join(file), text, builtins).ok()?;
     let kernels = suite.benchmarks.iter().filter_map(|it| Some((it.cuda()?, &it.dir)));
     let kernels = kernels.map(|(entry, dir)| KernelSource::of(entry, dir, root)).collect();
     Some((suite.gate.paths.value, kernels)).filter(|(paths, _)| !paths.is_empty())

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::redefined::redefined;
 use super::resume::resumed;
+use super::suite_of_commit::{path_in, suite_of_commit};
 use crate::app::calibration::figures;
 use crate::app::compare::side_suites::{SideSuites, confine};
 use crate::app::measuring::listing::list_cases;
@@ -28,10 +29,11 @@ use crate::model::{
     BaseChoice, BenchmarkId, CaseId, Comparison, Exit, Fault, Isolation, Job, NoReference, Origin, Profile,
     Result, RunRecord, RunTimes, SCHEMA_JOB, SequentialRule, Shard, Side, shell_word,
 };
+use crate::machine::open_repository;
 use crate::run::{Finished, changed_during};
 use crate::store::{ComparisonFolder, note_begun, write_atomically};
 use crate::suite::plan::{RoundsPlan, RunOrder, choose_controls, common_cases};
-use crate::suite::{Action, Benchmark, Gate, Suite};
+use crate::suite::{Action, Benchmark, Gate, LauncherOptions, Suite};
 use crate::trees::{self, Range, Revision, Sides, Tree};
 
 pub(crate) struct MeasuredCommits {
@@ -254,12 +256,29 @@ pub(crate) fn place(request: &CommitsRequest, builtins: &[Benchmark]) -> Result<
     Ok((home, artifacts))
 }
 
+/// `[launcher]` of the base's suite file: a change does not choose who runs it. Only where a comparison begins: a job of a
+/// launch, and a comparison that is resumed, measure.
+pub(crate) fn launcher(request: &CommitsRequest, builtins: &[Benchmark]) -> Result<LauncherOptions> {
+    let goes_on = request.resume.is_some() || request.suite_file.is_some();
+    if goes_on || request.run.selection.shard.is_some() {
+        return Ok(LauncherOptions::default());
+    }
+    let config = request.run.selection.suite_path()?;
+    let folder = config.parent().unwrap_or(&config);
+    let Ok(repository) = open_repository(folder) else { return Ok(LauncherOptions::default()) };
+    let Sides { base, .. } = trees::resolve(folder, &Range::parse(request.range.as_deref()))?;
+    // A file that is not there or cannot be read is a matter of the comparison.
+    let suite = path_in(&repository, &config)
+        .and_then(|file| suite_of_commit(&repository, &base.commit, &file, builtins));
+    Ok(suite.map_or_else(LauncherOptions::default, |suite| suite.launcher))
+}
+
 /// The range with both commits in full. Errors: a side is the working tree, which a job elsewhere may find changed.
 pub(crate) fn full_range(request: &CommitsRequest, home: &Path) -> Result<String> {
     let Sides { base, head } = trees::resolve(home, &Range::parse(request.range.as_deref()))?;
     if base.is_working_tree || head.is_working_tree {
         let what = "a job starts later, and would measure what your working tree is then";
-        return Err(Fault::at("--launcher", what, "commit, and compare commits: `BASE..HEAD`"));
+        return Err(Fault::at("--launcher", what, "commit, and compare commits: `BASE..HEAD`; or measure here: `--launcher none`"));
     }
     Ok(format!("{}..{}", base.commit, head.commit))
 }

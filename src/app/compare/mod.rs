@@ -7,4 +7,5 @@ pub(crate) mod redefined;
 pub(crate) mod resume;
 pub(crate) mod selection_filter;
 pub(crate) mod side_suites;
+pub(crate) mod suite_of_commit;
 pub(crate) mod target;

@@ -8,10 +8,8 @@ use crate::suite::{Gate, ProfileOptions, RunOptions};
 /// `[run]`, `[gate]` and `[profile]` by their names in the suite file, with their origins.
 pub(crate) fn suite_wide(run: &RunOptions, gate: &Gate, profile: &ProfileOptions) -> BTreeMap<String, Shown> {
     let tables = [("run", run.rows()), ("gate", gate.rows()), ("profile", profile.rows())];
-    let named = |(table, rows): (&'static str, BTreeMap<String, Shown>)| {
-        rows.into_iter().map(move |(key, shown)| (format!("{table}.{key}"), shown))
-    };
-    let mut rows: BTreeMap<String, Shown> = tables.into_iter().flat_map(named).collect();
+    let mut rows: BTreeMap<String, Shown> =
+        tables.into_iter().flat_map(|(table, rows)| of_table(table, rows)).collect();
     // No key of a suite file: it is given where a flag set it.
     if run.jobs.value > 1 {
         rows.insert("run.jobs".into(), run.jobs.shown(run.jobs.value));
@@ -22,4 +20,9 @@ pub(crate) fn suite_wide(run: &RunOptions, gate: &Gate, profile: &ProfileOptions
         rows.insert(format!("gate.match.{field}"), setting.shown(setting.value.into_str()));
     }
     rows
+}
+
+/// The rows of a table by their whole names, such as `run.deadline`.
+pub(crate) fn of_table(table: &str, rows: BTreeMap<String, Shown>) -> impl Iterator<Item = (String, Shown)> {
+    rows.into_iter().map(move |(key, shown)| (format!("{table}.{key}"), shown))
 }

@@ -1,41 +1,36 @@
 //! Who runs the shards of a comparison.
 
-use std::time::Duration;
+use strum::IntoEnumIterator;
 
 use super::selection::value;
-use crate::model::Result;
+use crate::model::{Fault, Result};
 use crate::suite::words::parse_seconds;
-
-#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum SchedulerKind {
-    Slurm,
-}
+use crate::suite::{LauncherKind, LauncherOptions, MAX_SHARDS};
 
 #[derive(clap::Args, Clone, Debug, Default)]
 #[command(next_help_heading = "On a cluster")]
 pub(crate) struct LauncherArgs {
     /// Let a scheduler run the comparison: one job for each shard, with both commits in one allocation. Ctrl-C cancels the
-    /// jobs; `--launcher slurm --resume` finds them again
-    #[arg(
-        long,
-        value_name = "NAME",
-        conflicts_with_all = ["shard", "json", "embed", "markdown", "html", "anchor", "suite_file", "base_files"]
-    )]
-    pub launcher: Option<SchedulerKind>,
-    /// Number of jobs to split the suite into
-    #[arg(long, value_name = "N", default_value_t = 1, requires = "launcher", value_parser = clap::value_parser!(u32).range(1..=256))]
-    pub shards: u32,
-    /// Option for the scheduler, such as --launcher-option=--gres=gpu:h100:1; repeatable [default: --exclusive]
-    #[arg(
-        long = "launcher-option",
-        value_name = "OPTION",
-        requires = "launcher",
-        allow_hyphen_values = true
-    )]
+    /// jobs; `--launcher slurm --resume` finds them again. `none` measures here [default: `kind` in [launcher] of the base's
+    /// suite file, else none]
+    #[arg(long, value_name = "NAME", value_parser = kind)]
+    pub launcher: Option<LauncherKind>,
+    /// Number of jobs to split the suite into [default: `shards` in [launcher], else 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_SHARDS)))]
+    pub shards: Option<u32>,
+    /// Option for the scheduler, such as --launcher-option=--gres=gpu:h100:1; repeatable [default: `options` in [launcher],
+    /// else --exclusive]
+    #[arg(long = "launcher-option", value_name = "OPTION", allow_hyphen_values = true)]
     pub launcher_option: Vec<String>,
-    /// How long a job may wait for its allocation [default: no limit]
-    #[arg(long, value_name = "DURATION", requires = "launcher")]
+    /// How long a job may wait for its allocation [default: `queue_wait` in [launcher], else no limit]
+    #[arg(long, value_name = "DURATION")]
     pub queue_wait: Option<String>,
+}
+
+fn kind(text: &str) -> std::result::Result<LauncherKind, String> {
+    let words: Vec<&str> = LauncherKind::iter().map(|kind| kind.into_str()).collect();
+    let found = LauncherKind::iter().find(|kind| kind.into_str() == text);
+    found.ok_or_else(|| format!("the launchers are {}", words.join(", ")))
 }
 
 /// The flags that are not for the jobs, and whether a value follows.
@@ -50,10 +45,26 @@ const NOT_OF_A_JOB: [(&str, bool); 7] = [
 ];
 
 impl LauncherArgs {
-    /// Errors: not a duration.
-    pub(crate) fn queue_wait(&self) -> Result<Option<Duration>> {
-        value("--queue-wait", &self.queue_wait, parse_seconds, "a duration such as 30m or 4h")
-            .map(|seconds| seconds.map(Duration::from_secs_f64))
+    /// The flags over the options of a suite file. Errors: flags of a launcher without one; not a duration.
+    pub(crate) fn over(&self, mut options: LauncherOptions) -> Result<LauncherOptions> {
+        options.kind.set_by_flag("--launcher", self.launcher);
+        let of_jobs = [
+            ("--shards", self.shards.is_some()),
+            ("--launcher-option", !self.launcher_option.is_empty()),
+            ("--queue-wait", self.queue_wait.is_some()),
+        ];
+        let given = of_jobs.iter().find(|(_, given)| *given);
+        if let (LauncherKind::None, Some((flag, _))) = (options.kind.value, given) {
+            let next = "add `--launcher slurm`, or take it out";
+            return Err(Fault::at_flag(*flag, "no launcher runs this comparison", next));
+        }
+        options.shards.set_by_flag("--shards", self.shards);
+        let words = (!self.launcher_option.is_empty()).then(|| self.launcher_option.clone());
+        options.options.set_by_flag("--launcher-option", words);
+        let wait =
+            value("--queue-wait", &self.queue_wait, parse_seconds, "a duration such as 30m or 4h")?;
+        options.queue_wait.set_by_flag("--queue-wait", wait.map(Some));
+        Ok(options)
     }
 }
 

@@ -13,7 +13,7 @@ mod words;
 
 pub(super) use given::GivenFlags;
 pub(super) use ingest::IngestArgs;
-pub(super) use launcher::{LauncherArgs, SchedulerKind, words_of_jobs};
+pub(super) use launcher::{LauncherArgs, words_of_jobs};
 pub(super) use measure::{ArtifactsArgs, MeasureArgs};
 pub(super) use profile::{ProfileArgs, metrics, profiler_or_sanitizer};
 pub(super) use rounds::{RoundsArgs, budget};

@@ -3,6 +3,7 @@
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::foreign_flags::refuse_others;
 use crate::app::compare::commits::{self, MeasuredCommits};
@@ -18,7 +19,7 @@ use crate::app::reports::verdict_files::{anchor_beside, exit_from, rendered, wri
 use crate::app::request::{CommitsRequest, LocalSuite, RunRequest};
 use crate::app::store::stores::Stores;
 use crate::cli::args::{
-    GivenFlags, IngestArgs, LauncherArgs, MeasureArgs, ProfileArgs, RoundsArgs, SchedulerKind, SweepArgs,
+    GivenFlags, IngestArgs, LauncherArgs, MeasureArgs, ProfileArgs, RoundsArgs, SweepArgs,
     SweepFilterArgs, format_parser,
 };
 use crate::cli::args::{sweep, words_of_jobs};
@@ -31,7 +32,7 @@ use crate::compare::VerdictDocument;
 use crate::model::text::count;
 use crate::model::{Exit, Fault, Result};
 use crate::report::{Format, Options, SweepTables};
-use crate::suite::Benchmark;
+use crate::suite::{Benchmark, LauncherKind, LauncherOptions};
 
 /// Compare two commits, a baseline with a fresh run, or two records
 ///
@@ -196,12 +197,27 @@ pub(crate) fn run(args: &CompareArgs, builtins: &[Benchmark], out: &mut impl Wri
 fn launched(
     args: &CompareArgs,
     request: &CommitsRequest,
+    options: &LauncherOptions,
     builtins: &[Benchmark],
     reporter: &Reporter,
     out: &mut impl Write,
 ) -> Result<Exit> {
-    let LauncherArgs { shards, launcher_option: options, .. } = &args.launcher;
-    let queue_wait = args.launcher.queue_wait()?;
+    if request.run.selection.shard.is_some() {
+        let next = "give the number of jobs: `--shards`";
+        return Err(Fault::at_flag("--shard", "each job of a launcher measures a shard", next));
+    }
+    let not_of_jobs = [
+        ("--json", args.json.is_some()),
+        ("--markdown", args.markdown.is_some()),
+        ("--html", args.html.is_some()),
+        ("--suite-file", args.suite_file.is_some()),
+    ];
+    if let Some((flag, _)) = not_of_jobs.iter().find(|(_, given)| *given) {
+        let what = "jobs of a launcher leave one merged verdict";
+        let next = "take it out, and use `merged/` in the folder of the launch; or measure here: `--launcher none`";
+        return Err(Fault::at_flag(*flag, what, next));
+    }
+    let queue_wait = options.queue_wait.value.map(Duration::from_secs_f64);
     let (home, artifacts) = commits::place(request, builtins)?;
     let mut launch = match &args.resume {
         Some(_) if args.base.is_some() => {
@@ -215,8 +231,8 @@ fn launched(
             ClusterLaunch::new(&LaunchRequest {
                 range,
                 words,
-                shards: *shards,
-                options: options.clone(),
+                shards: options.shards.value,
+                options: options.options.value.clone(),
                 home,
                 artifacts,
             })?
@@ -296,8 +312,9 @@ fn commits(
         ..CommitsRequest::default()
     };
     let reporter = reporter(args.measure.is_quiet());
-    if let Some(SchedulerKind::Slurm) = args.launcher.launcher {
-        return launched(args, &request, builtins, &reporter, out);
+    let options = args.launcher.over(commits::launcher(&request, builtins)?)?;
+    if options.kind.value == LauncherKind::Slurm {
+        return launched(args, &request, &options, builtins, &reporter, out);
     }
     let mut measured = commits::measure(&request, builtins, &reporter)?;
     if let Some(signal) = measured.interrupted() {

@@ -6,11 +6,11 @@ use std::io::Write;
 use serde::Serialize;
 
 use crate::app::request::RunRequest;
-use crate::app::request::effective_settings::suite_wide;
+use crate::app::request::effective_settings::{of_table, suite_wide};
 use crate::cli::args::{SelectionArgs, SettingsArgs};
 use crate::cli::terminal::write::{table, wrap, write_json, wrote};
 use crate::model::{BenchmarkId, Exit, Result, Settings, Shown};
-use crate::suite::{Benchmark, Gate, ProfileOptions, RunOptions};
+use crate::suite::{Benchmark, Gate, LauncherOptions, ProfileOptions, RunOptions};
 
 /// Show the effective configuration
 #[derive(clap::Args, Clone, Debug)]
@@ -59,7 +59,8 @@ const AT_RUN_TIME: &str = "A program may set its own values at run time through 
 pub(crate) fn run(args: &ConfigArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
     let Command::Show(args) = &args.command;
     let schema = "gbench-ci/config/v1";
-    let config = if args.defaults {
+    let mut launcher = LauncherOptions::default();
+    let mut config = if args.defaults {
         let suite = suite_wide(&RunOptions::default(), &Gate::default(), &ProfileOptions::default());
         let defaults = Some(Settings::default().shown());
         V1Config { schema, suite, defaults, benchmarks: BTreeMap::new() }
@@ -68,6 +69,7 @@ pub(crate) fn run(args: &ConfigArgs, builtins: &[Benchmark], out: &mut impl Writ
         let suite = RunRequest { selection, settings, ..RunRequest::default() }.suite(builtins)?;
         let shown = |benchmark: &Benchmark| (benchmark.id.clone(), benchmark.settings.shown());
         let benchmarks = suite.benchmarks.iter().map(shown).collect();
+        launcher = suite.launcher.clone();
         V1Config {
             schema,
             suite: suite_wide(&suite.run, &suite.gate, &suite.profile),
@@ -75,6 +77,7 @@ pub(crate) fn run(args: &ConfigArgs, builtins: &[Benchmark], out: &mut impl Writ
             benchmarks,
         }
     };
+    config.suite.extend(of_table("launcher", launcher.rows()));
     wrote(if args.json { write_json(&config, out) } else { write!(out, "{}", text(&config)) })?;
     Ok(Exit::Pass)
 }

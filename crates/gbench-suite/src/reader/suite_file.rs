@@ -20,7 +20,7 @@ use crate::benchmark::extraction::MetricRule;
 use crate::reader::benchmark::benchmark_reader::{FileContext, TIMINGS, read_env, read_id, read_keep_env};
 use crate::reader::benchmark::metrics_reader;
 use crate::reader::benchmark::sweep_reader::MAX_POINTS;
-use crate::settings::options::{Gate, ProfileOptions, RunOptions};
+use crate::settings::options::{Gate, LauncherOptions, ProfileOptions, RunOptions};
 use crate::suite::{Source, Suite};
 use gbench_model::{
     BenchmarkId, Component, Fault, MATCH_FIELDS, Result, Setting, Settings, near, sha256_hex,
@@ -144,6 +144,11 @@ fn read_suite(
         profile.take(&mut table);
         table.close();
     }
+    let mut launcher = LauncherOptions::default();
+    if let Some(mut table) = root.table("launcher") {
+        launcher.take(&mut table);
+        table.close();
+    }
     let (gate, mut rules) =
         root.table("gate").map(|table| read_gate(table, &mut settings)).unwrap_or_default();
     rules.extend(root.table("metrics").map(|table| metrics_reader::rules(&table)).unwrap_or_default());
@@ -190,7 +195,7 @@ fn read_suite(
     }
     let source = Source::File { path: path.into(), sha256: sha256_hex(text.as_bytes()) };
     let components = components.unwrap_or_default();
-    Some(Suite { description, components, gate, run, profile, ..Suite::new(name, source, benchmarks) })
+    Some(Suite { description, components, gate, run, profile, launcher, ..Suite::new(name, source, benchmarks) })
 }
 
 fn folder_of(path: &Path) -> PathBuf {

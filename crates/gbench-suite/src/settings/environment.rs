@@ -10,7 +10,7 @@ use std::sync::Arc;
 use strum::IntoEnumIterator;
 use toml::de::DeTable;
 
-use super::options::{Gate, ProfileOptions, RunOptions};
+use super::options::{Gate, LauncherOptions, ProfileOptions, RunOptions};
 use crate::reader::file_text::FileText;
 use crate::reader::settings_reader;
 use crate::reader::table::Table;
@@ -177,7 +177,7 @@ fn variable(key: &str) -> String {
 /// Each setting as in `config show`, and who may set it. Settings that the environment must not set are also known without
 /// their table's name.
 fn known() -> Vec<(String, SetBy)> {
-    let of_tables = [("gate", Gate::KEYS), ("run", RunOptions::KEYS), ("profile", ProfileOptions::KEYS)];
+    let of_tables = [("gate", Gate::KEYS), ("run", RunOptions::KEYS), ("profile", ProfileOptions::KEYS), ("launcher", LauncherOptions::KEYS)];
     let of_tables =
         || of_tables.iter().flat_map(|(table, keys)| keys.iter().map(move |(key, by)| (*table, *key, *by)));
     let own = Settings::KEYS.iter().map(|(key, by)| ((*key).to_owned(), *by));

@@ -132,6 +132,32 @@ options! {
     }
 }
 
+/// Who runs the shards of a comparison of commits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::EnumIter)]
+#[strum(serialize_all = "snake_case", const_into_str)]
+pub enum LauncherKind {
+    /// This process, here.
+    None,
+    Slurm,
+}
+
+/// Jobs of one comparison, as many as GitHub runs of one matrix.
+pub const MAX_SHARDS: u32 = 256;
+
+options! {
+    /// `[launcher]`: who runs a comparison of commits, and in how many jobs.
+    pub struct LauncherOptions {
+        flag("--launcher") kind: LauncherKind = LauncherKind::None, Item::variant, |it| it.into_str();
+        flag("--shards") shards: u32 = 1, |item| item.number_of(1..=MAX_SHARDS);
+        /// Options for the scheduler; none: the whole node.
+        flag("--launcher-option") options: Vec<String> = Vec::new(), |item| item.texts("[\"--gres=gpu:1\"]");
+        /// Maximum seconds that a job may wait for its allocation; `None`: unlimited.
+        flag("--queue-wait") queue_wait: Option<f64> = None, |item| item.seconds().map(Some),
+            |it| it.map_or("none".into(), format_duration);
+    }
+    and {}
+}
+
 options! {
     /// `[profile]`: the profilers that run after the measurements. Set by the file and by flags, not for single benchmarks.
     pub struct ProfileOptions {
