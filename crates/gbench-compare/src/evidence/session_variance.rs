@@ -14,6 +14,9 @@ use gbench_stats::{Prior, mean};
 use super::history::{Past, Session};
 use super::scale::Scale;
 
+/// Degrees of freedom that a case gets at most from what other benchmarks show.
+pub(crate) const MOST_FREEDOM_OF_OTHERS: f64 = 8.0;
+
 /// Median of a chi-squared variable of one degree of freedom.
 const CHI2_MEDIAN: f64 = 0.454_936;
 
@@ -87,12 +90,11 @@ impl SessionVariance {
 /// A few cases agree by chance, too, and the fit would believe them wholly: its weight is bounded by what they know all
 /// together, and by that of the screening in `stats::seq_e`.
 pub(crate) fn prior(spreads: &[SessionVariance]) -> Prior {
-    const MAX_WEIGHT: f64 = 8.0;
     let mut freedoms: Vec<f64> = spreads.iter().map(|spread| spread.freedom).collect();
     let together: f64 = freedoms.iter().sum();
     let variances: Vec<f64> = spreads.iter().map(|spread| spread.variance).collect();
     let Some(freedom) = gbench_stats::median(&mut freedoms) else { return Prior::NONE };
-    Prior::fit(&variances, freedom).at_most(MAX_WEIGHT.min(together / 4.0))
+    Prior::fit(&variances, freedom).at_most(MOST_FREEDOM_OF_OTHERS.min(together / 4.0))
 }
 
 /// Degrees of freedom that a median of `steps` squared differences is worth: the variance of its logarithm is that of a

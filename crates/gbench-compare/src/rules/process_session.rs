@@ -21,13 +21,13 @@
 
 use gbench_stats::{Prior, TQuantiles, Welch};
 
-use super::row_test::{KNOWN, RowTest, Test, decide_all};
+use super::row_test::{RowTest, Test, decide_all};
 use super::rule::{RowDecision, Rule};
 use crate::evidence::history::History;
 use crate::evidence::samples::Evidence;
 use crate::evidence::scale::Scale;
 use crate::evidence::session_variance;
-use crate::evidence::session_variance::SessionVariance;
+use crate::evidence::session_variance::{MOST_FREEDOM_OF_OTHERS, SessionVariance};
 use crate::verdict::document::Sessions;
 use crate::verdict::outcome::Verdict;
 use crate::wording::advice::Advice;
@@ -35,7 +35,8 @@ use crate::wording::reason::Reason;
 
 /// Deviation between sessions where too few of them are stored: a bit more than that of the most restless benchmark that was
 /// looked at, copies within the L2 cache of an H200 (3.4 % over twelve sessions within a minute, and two sessions 19 % apart).
-/// A T4's workloads have 2.0 %, other cards' 0.13 % to 1.0 %.
+/// A T4's workloads have 2.0 %, other cards' 0.13 % to 1.0 %. Other benchmarks show it, so that it is as uncertain as what they
+/// show otherwise.
 pub(crate) const ASSUMED_DEVIATION: f64 = 0.04;
 
 #[derive(Clone, Copy, Debug)]
@@ -125,7 +126,7 @@ impl ProcessSession<'_> {
                 let assumed = known.scale.of_share(ASSUMED_DEVIATION).powi(2);
                 let seen = spread.filter(|spread| spread.excess() > assumed);
                 let (variance, freedom) =
-                    seen.map_or((assumed, KNOWN), |spread| (spread.excess(), spread.freedom));
+                    seen.map_or((assumed, MOST_FREEDOM_OF_OTHERS), |spread| (spread.excess(), spread.freedom));
                 let welch = wider(test.welch, variance, variance, freedom);
                 RowTest::Tested(Test { welch, trimmed: None, ..test })
             }

@@ -37,9 +37,6 @@ const TRIMMED: usize = 10;
 /// hardly ever happens, so they lose no power; a choice between two similar errors would raise the rate of false reds.
 const TRIMMED_ERROR: f64 = 0.7;
 
-/// Degrees of freedom of an error that is known and not estimated.
-pub(crate) const KNOWN: f64 = 1e9;
-
 pub(crate) enum RowTest {
     /// Nothing is left to chance, or nothing can be said.
     Settled(RowDecision),
