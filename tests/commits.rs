@@ -148,7 +148,7 @@ fn a_change_does_not_choose_its_launcher() {
     repository.commit("after it");
     let mut command = command(repository.root(), "compare HEAD~1..HEAD");
     command.env("PATH", repository.root());
-    ended(command).exits(5).says("sbatch");
+    ended(command).exits(5).says("squeue").says("--launcher none");
     repository.compare("HEAD~1..HEAD --rounds 4 --launcher none").exits(0);
     repository.compare("HEAD~1..HEAD --launcher none --shards 2").exits(2).says("no launcher runs this");
     for flag in ["--json v.json", "--shard 1/2", "--html v.html"] {

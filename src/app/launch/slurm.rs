@@ -155,7 +155,7 @@ pub(crate) fn cancel(ids: &[JobId]) -> Result<()> {
 fn output(mut command: Command) -> Result<String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let ran = command.stdin(Stdio::null()).output().map_err(|error| {
-        let next = "run the gate where Slurm's commands are in PATH, such as a login node";
+        let next = "run the gate where Slurm's commands are in PATH, such as a login node; or measure here: `--launcher none`";
         Fault::at(&name, format!("it cannot be started: {error}"), next).exits(Exit::Machine)
     })?;
     if !ran.status.success() {
