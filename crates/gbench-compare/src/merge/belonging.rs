@@ -47,6 +47,14 @@ pub(super) fn gaps_of(label: &str, parts: &[VerdictPart], known: &[MissingPart])
             let next = "cut the suite into the same number of shards in every job of one label";
             return Err(Fault::at("merge", what, next));
         }
+        let cut = |part: &VerdictPart| part.job.as_ref().and_then(|job| job.cut.clone());
+        // A job of an earlier version does not have it.
+        if cut(first).zip(cut(part)).is_some_and(|(one, other)| one != other) {
+            let what = format!("`{}` and `{}` cut the suite in different ways", first.name, part.name);
+            let next = "start all jobs of one label with the same selection and the same `--shard-plan`, on machines that \
+                        list the same cases";
+            return Err(Fault::at("merge", what, next));
+        }
         if let Some(shard) = part.shard()
             && let Some(other) = seen.insert(shard.index, part)
         {

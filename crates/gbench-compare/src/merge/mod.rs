@@ -122,6 +122,7 @@ pub fn merged_job(jobs: &[Job], merged: &Merged) -> Option<Job> {
         schema: SCHEMA_JOB.into(),
         label: if one_label { first.label.clone() } else { String::new() },
         shard: None,
+        cut: None,
         exit_code: merged.exit_code,
         fail_on: if strictest { Vec::new() } else { words.into_iter().cloned().collect() },
         sources,
