@@ -20,6 +20,7 @@ use crate::model::text::count;
 use crate::model::{Exit, Fault, Result, RunId, format_duration, shell_word};
 use crate::run::Interrupt;
 use crate::store::{create_ignored_dir, write_atomically};
+use crate::suite::plan::ShardPlan;
 use slurm::{JobEnd, JobId, JobState};
 
 const FILE: &str = "launch.json";
@@ -34,6 +35,8 @@ pub(crate) struct LaunchRequest {
     /// The words of `compare` in each job, without the range.
     pub words: Vec<String>,
     pub shards: u32,
+    /// How the jobs cut the suite; without it by the number of cases.
+    pub plan: Option<ShardPlan>,
     /// Words for the scheduler.
     pub options: Vec<String>,
     /// The folder in which the jobs work.
@@ -89,6 +92,9 @@ impl ClusterLaunch {
             submitted: vec![0; request.shards as usize],
         };
         let launch = Self { folder, home: request.home.clone(), file };
+        if let Some(plan) = &request.plan {
+            write_atomically(&launch.plan(), format!("{plan}\n").as_bytes())?;
+        }
         launch.save()?;
         Ok(launch)
     }
@@ -122,6 +128,11 @@ impl ClusterLaunch {
 
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
+    }
+
+    /// The file of the plan by which the jobs cut the suite, where there is one.
+    fn plan(&self) -> PathBuf {
+        self.folder.join("plan.txt")
     }
 
     pub(crate) fn shards(&self) -> u32 {
@@ -279,8 +290,10 @@ impl ClusterLaunch {
             std::env::current_exe().map_err(|error| Fault::at("gbench-ci", error, "run it by its path"))?;
         let word = |path: &Path| shell_word(&path.display().to_string());
         let words: String = self.file.words.iter().map(|word| format!(" {}", shell_word(word))).collect();
+        let plan = Some(self.plan()).filter(|plan| plan.is_file());
+        let plan = plan.map_or_else(String::new, |plan| format!(" --shard-plan {}", word(&plan)));
         let common = format!(
-            "{} compare --shard {}/{} --artifacts {}{words}",
+            "{} compare --shard {}/{}{plan} --artifacts {}{words}",
             word(&program),
             shard.index,
             self.file.shards,

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use super::balance::BalanceArgs;
 use super::selection::value;
-use crate::model::Result;
+use crate::model::{Fault, Result};
 use crate::suite::words::parse_seconds;
 
 #[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,9 +23,11 @@ pub(crate) struct LauncherArgs {
         conflicts_with_all = ["shard", "json", "embed", "markdown", "html", "anchor", "suite_file", "base_files"]
     )]
     pub launcher: Option<SchedulerKind>,
-    /// Number of jobs to split the suite into
-    #[arg(long, value_name = "N", default_value_t = 1, requires = "launcher", value_parser = clap::value_parser!(u32).range(1..=256))]
-    pub shards: u32,
+    /// Number of jobs to split the suite into [default: 1]
+    #[arg(long, value_name = "N", requires = "launcher", value_parser = clap::value_parser!(u32).range(1..=256))]
+    pub shards: Option<u32>,
+    #[command(flatten)]
+    pub balance: BalanceArgs,
     /// Option for the scheduler, such as --launcher-option=--gres=gpu:h100:1; repeatable [default: --exclusive]
     #[arg(
         long = "launcher-option",
@@ -39,9 +42,11 @@ pub(crate) struct LauncherArgs {
 }
 
 /// The flags that are not for the jobs, and whether a value follows.
-const NOT_OF_A_JOB: [(&str, bool); 7] = [
+const NOT_OF_A_JOB: [(&str, bool); 9] = [
     ("--launcher", true),
     ("--shards", true),
+    ("--balance", true),
+    ("--costs", true),
     ("--launcher-option", true),
     ("--queue-wait", true),
     ("--artifacts", true),
@@ -50,6 +55,16 @@ const NOT_OF_A_JOB: [(&str, bool); 7] = [
 ];
 
 impl LauncherArgs {
+    /// Errors: a cut for jobs that are not launched here.
+    pub(crate) fn refuse_without_launcher(&self) -> Result<()> {
+        if self.launcher.is_none() && self.balance.balance.is_some() {
+            let next = "take it out, or let a scheduler run the shards with `--launcher slurm`; for a matrix of GitHub the plan \
+                        is made by `gbench-ci matrix --balance`";
+            return Err(Fault::at_flag("--balance", "one process measures the whole suite", next));
+        }
+        Ok(())
+    }
+
     /// Errors: not a duration.
     pub(crate) fn queue_wait(&self) -> Result<Option<Duration>> {
         value("--queue-wait", &self.queue_wait, parse_seconds, "a duration such as 30m or 4h")
@@ -82,7 +97,7 @@ mod tests {
 
     #[test]
     fn a_job_has_the_words_that_are_not_for_the_launcher() {
-        let words = "gbench-ci --color never compare a..b --launcher=slurm --shards 4 --benchmark k/* --launcher-option \
+        let words = "gbench-ci --color never compare a..b --launcher=slurm --balance cost --shards 4 --costs=x --benchmark k/* --launcher-option \
                      --gres=gpu:1 --all --budget=2m --artifacts /x";
         let words = words.split_whitespace().map(str::to_owned);
         assert_eq!(words_of_jobs(words, Some("a..b")), ["--benchmark", "k/*", "--budget=2m"]);

@@ -8,6 +8,7 @@ use super::foreign_flags::refuse_others;
 use crate::app::compare::commits::{self, MeasuredCommits};
 use crate::app::compare::records::{self, ComparedRecords, RecordsRequest};
 use crate::app::compare::target::{CompareTarget, RecordSides, target};
+use crate::app::github::matrix::most_shards;
 use crate::app::github::merge::merge;
 use crate::app::ingest::AUTO;
 use crate::app::launch::{ClusterLaunch, LaunchRequest};
@@ -16,9 +17,10 @@ use crate::app::progress::Reporter;
 use crate::app::reports::site::write_verdict_page;
 use crate::app::reports::verdict_files::{anchor_beside, exit_from, rendered, write_as};
 use crate::app::request::{CommitsRequest, LocalSuite, RunRequest};
+use crate::app::shards::{Balance, balanced, named, of_store};
 use crate::app::store::stores::Stores;
 use crate::cli::args::{
-    GivenFlags, IngestArgs, LauncherArgs, MeasureArgs, ProfileArgs, RoundsArgs, SchedulerKind, SweepArgs,
+    BalanceArgs, GivenFlags, IngestArgs, LauncherArgs, MeasureArgs, ProfileArgs, RoundsArgs, SchedulerKind, SweepArgs,
     SweepFilterArgs, format_parser,
 };
 use crate::cli::args::{sweep, words_of_jobs};
@@ -32,6 +34,7 @@ use crate::model::text::count;
 use crate::model::{Exit, Fault, Result};
 use crate::report::{Format, Options, SweepTables};
 use crate::suite::Benchmark;
+use crate::suite::plan::ShardPlan;
 
 /// Compare two commits, a baseline with a fresh run, or two records
 ///
@@ -141,6 +144,7 @@ pub(crate) fn run(args: &CompareArgs, builtins: &[Benchmark], out: &mut impl Wri
         let what = "no JSON verdict is asked for that could contain the records";
         return Err(Fault::at_flag("--embed", what, "add `--json FILE` or `--format json`"));
     }
+    args.launcher.refuse_without_launcher()?;
     let run = args.measure.request()?;
     let stores = Stores::new(args.store.as_deref());
     let local = LocalSuite::new(&run.selection, builtins);
@@ -200,7 +204,7 @@ fn launched(
     reporter: &Reporter,
     out: &mut impl Write,
 ) -> Result<Exit> {
-    let LauncherArgs { shards, launcher_option: options, .. } = &args.launcher;
+    let LauncherArgs { launcher_option: options, .. } = &args.launcher;
     let queue_wait = args.launcher.queue_wait()?;
     let (home, artifacts) = commits::place(request, builtins)?;
     let mut launch = match &args.resume {
@@ -212,10 +216,12 @@ fn launched(
         None => {
             let range = commits::full_range(request, &home)?;
             let words = words_of_jobs(std::env::args(), args.base.as_deref());
+            let (shards, plan) = cut_of_launch(args, request, builtins, reporter)?;
             ClusterLaunch::new(&LaunchRequest {
                 range,
                 words,
-                shards: *shards,
+                shards,
+                plan,
                 options: options.clone(),
                 home,
                 artifacts,
@@ -240,6 +246,36 @@ fn launched(
     }
     let merged = merge(&end.parts, &launch.folder().join("merged"), Some(launch.shards()), None, &[])?;
     show_merged(merged, args.format, args.all, out)
+}
+
+/// The number of jobs, and the plan of their shards: as asked for, else by the times in the suite's store. Errors: those of
+/// [`balanced`].
+fn cut_of_launch(
+    args: &CompareArgs,
+    request: &CommitsRequest,
+    builtins: &[Benchmark],
+    reporter: &Reporter,
+) -> Result<(u32, Option<ShardPlan>)> {
+    let LauncherArgs { shards, balance: BalanceArgs { balance, costs: sources }, .. } = &args.launcher;
+    let stored = || {
+        let local = LocalSuite::new(&request.run.selection, builtins);
+        Stores::new(args.store.as_deref()).of(local.file()).and_then(|stored| of_store(&stored))
+    };
+    let costs = match balance {
+        Some(_) if !sources.is_empty() => named(sources)?,
+        Some(_) => stored()?.ok_or_else(|| {
+            let next = "name what was measured with `--costs`: a record, a folder of comparisons, or git:BRANCH";
+            Fault::at_flag("--balance", "the store has no run that shows how long the cases take", next)
+        })?,
+        // Nothing is asked for: a store that cannot be read, or has too few cases, is not a reason to stop.
+        None => match stored() {
+            Ok(Some(costs)) if shards.is_some_and(|shards| shards > 1 && costs.fits(shards)) => costs,
+            _ => return Ok((shards.unwrap_or(1), None)),
+        },
+    };
+    let cut = balanced(balance.unwrap_or(Balance::Cost), *shards, most_shards(1), costs)?;
+    cut.notes.iter().for_each(|note| reporter.note(note));
+    Ok((cut.estimate.shards, Some(cut.plan)))
 }
 
 fn records(

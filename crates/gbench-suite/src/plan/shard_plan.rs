@@ -11,7 +11,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use super::balance::deal;
-use gbench_model::{BenchmarkId, CaseId, Shard, sha256_hex};
+use gbench_model::{BenchmarkId, CaseId, sha256_hex};
 
 /// Begins the text of a plan.
 const VERSION: &str = "shards1:";
@@ -97,14 +97,19 @@ impl ShardPlan {
         ShardEstimate { shards, longest: seconds(longest), mean: mean / 1000.0 }
     }
 
-    /// The fewest shards of which none is expected to take longer than `most` seconds.
+    /// The fewest shards of which none is expected to take longer than `within` seconds; at most `most` of them.
     ///
-    /// Errors: the estimate for the most shards that there can be, as many as there are sets and at most [`Shard::MAX`].
-    pub fn fewest<'a>(&self, wholes: &[Vec<&'a CaseId>], most: f64) -> Result<ShardEstimate, ShardEstimate> {
-        let limit = u32::try_from(wholes.len()).unwrap_or(Shard::MAX).clamp(1, Shard::MAX);
+    /// Errors: the estimate for the most shards that there can be, `most` or as many as there are sets.
+    pub fn fewest<'a>(
+        &self,
+        wholes: &[Vec<&'a CaseId>],
+        within: f64,
+        most: u32,
+    ) -> Result<ShardEstimate, ShardEstimate> {
+        let limit = u32::try_from(wholes.len()).unwrap_or(most).clamp(1, most.max(1));
         // More shards may make the longest one longer by a little, so none is passed over.
         let mut estimates = (1..=limit).map(|shards| self.estimate(wholes, shards));
-        match estimates.find(|estimate| estimate.longest <= most) {
+        match estimates.find(|estimate| estimate.longest <= within) {
             Some(estimate) => Ok(estimate),
             None => Err(self.estimate(wholes, limit)),
         }
@@ -264,12 +269,13 @@ mod tests {
         let cases: Vec<CaseId> = (0..12).map(|n| case("s/a", n)).collect();
         let wholes: Vec<Vec<&CaseId>> = cases.iter().map(|case| vec![case]).collect();
         let plan = ShardPlan::new(60.0, cases.iter().map(|case| (case, 120.0)));
-        let shards = |most| plan.fewest(&wholes, most).map(|estimate| estimate.shards);
+        let shards = |within| plan.fewest(&wholes, within, 256).map(|estimate| estimate.shards);
         assert_eq!(shards(1500.0), Ok(1));
         assert_eq!(shards(600.0), Ok(3));
         assert_eq!(shards(539.0), Ok(4));
         // One case and the start alone take longer.
-        let at_most = plan.fewest(&wholes, 179.0).unwrap_err();
+        assert_eq!(plan.fewest(&wholes, 600.0, 2).unwrap_err().shards, 2);
+        let at_most = plan.fewest(&wholes, 179.0, 256).unwrap_err();
         assert_eq!((at_most.shards, at_most.longest), (12, 180.0));
     }
 }
