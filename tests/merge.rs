@@ -149,17 +149,18 @@ fn a_part_without_a_verdict_is_a_gap_and_nothing_at_all_is_a_failure() {
         label: Some(label.into()),
         shard,
         what: "part `h100-2` has no verdict: its comparison did not come to its end".into(),
+        ..MissingPart::default()
     };
     let mut parts = three_shards("h100", false);
     parts.remove(1);
-    let merged = merge_with(parts.clone(), vec![gap("h100", shard(2, 3))]).unwrap();
+    let merged = merge_with(parts.clone(), vec![gap("h100", shard(2, 3))], Absence::Missing).unwrap();
     assert_eq!(merged.warnings.len(), 1, "it is not said to be missing as well: {:?}", merged.warnings);
     assert_eq!((merged.conclusion, merged.exit_code), (Conclusion::Failed, 4));
-    let other = merge_with(three_shards("h100", false), vec![gap("a100", None)]).unwrap();
+    let other = merge_with(three_shards("h100", false), vec![gap("a100", None)], Absence::Missing).unwrap();
     assert_eq!((other.conclusion, other.exit_code), (Conclusion::Failed, 4));
     assert!(other.sentence.contains("but the comparison has gaps: part `h100-2`"), "{}", other.sentence);
     assert_eq!(other.groups[0].verdict.conclusion, Conclusion::Pass);
-    let nothing = merge_with(Vec::new(), vec![gap("h100", None)]).unwrap_err();
+    let nothing = merge_with(Vec::new(), vec![gap("h100", None)], Absence::Missing).unwrap_err();
     assert_eq!(nothing.exit, Exit::Failed);
     assert!(nothing.what.starts_with("nothing was merged: part `h100-2`"), "{nothing}");
     assert_eq!(merge(Vec::new()).unwrap_err().exit, Exit::Failed);

@@ -29,7 +29,7 @@ use crate::cli::github::merge::show_merged;
 use crate::cli::terminal::progress::reporter;
 use crate::cli::terminal::style;
 use crate::cli::terminal::write::{check_place, wrote};
-use crate::compare::VerdictDocument;
+use crate::compare::{Absence, VerdictDocument};
 use crate::model::text::count;
 use crate::model::{Exit, Fault, Result};
 use crate::report::{Format, Options, SweepTables};
@@ -244,7 +244,8 @@ fn launched(
         let next = format!("see the warnings above, and continue with `--launcher slurm --resume {name}`");
         return Err(Fault::at("launch", what, next).exits(Exit::Failed));
     }
-    let merged = merge(&end.parts, &launch.folder().join("merged"), Some(launch.shards()), None, &[])?;
+    let (folder, shards) = (launch.folder().join("merged"), Some(launch.shards()));
+    let merged = merge(&end.parts, &folder, shards, None, &[], Absence::Missing)?;
     show_merged(merged, args.format, args.all, out)
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::document::{MissingPart, VerdictPart, shard_words};
+use super::document::{Absence, MissingPart, VerdictPart, shard_words};
 use crate::verdict::conclusion::was_compared;
 use crate::verdict::document::SideSummary;
 use gbench_model::{Fault, Result, Shard};
@@ -27,9 +27,19 @@ pub(super) fn of_one_change(one: &VerdictPart, other: &VerdictPart) -> Result<()
     Err(Fault::at("merge", text, "merge the parts of one run of the workflow only"))
 }
 
-/// The missing parts of one machine. Errors: shards that do not belong together.
-pub(super) fn gaps_of(label: &str, parts: &[VerdictPart], known: &[MissingPart]) -> Result<Vec<MissingPart>> {
-    let gap = |shard, what| MissingPart { label: Some(label.to_owned()), shard, what };
+/// The missing parts of one machine. `absence`: of shards that did not come. Errors: shards that do not belong together.
+pub(super) fn gaps_of(
+    label: &str,
+    parts: &[VerdictPart],
+    known: &[MissingPart],
+    absence: Absence,
+) -> Result<Vec<MissingPart>> {
+    let gap = |shard, what| MissingPart {
+        label: Some(label.to_owned()),
+        shard,
+        what,
+        ..MissingPart::default()
+    };
     let mut gaps = Vec::new();
     let mut seen: BTreeMap<u32, &VerdictPart> = BTreeMap::new();
     let first = &parts[0];
@@ -83,7 +93,10 @@ pub(super) fn gaps_of(label: &str, parts: &[VerdictPart], known: &[MissingPart])
     gaps.extend(
         missing
             .filter(|shard| !said(*shard))
-            .map(|shard| gap(Some(shard), format!("{} is missing", shard_words(shard)))),
+            .map(|shard| {
+                let what = format!("{} is {}", shard_words(shard), absence.into_str());
+                MissingPart { absence, ..gap(Some(shard), what) }
+            }),
     );
     Ok(gaps)
 }
