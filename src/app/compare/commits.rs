@@ -560,8 +560,15 @@ mod tests {
         let head = (Suite::new("s", Source::Builtin, Vec::new()), PathBuf::new());
         let order = RunOrder::from(1);
         let plan = RoundsPlan { arms: Vec::new(), pairs: Vec::new(), order };
-        let measured =
-            MeasuredCommits { finished: Vec::new(), folder, plan, head, rest: None, _trees: Vec::new() };
+        let measured = MeasuredCommits {
+            finished: Vec::new(),
+            folder,
+            plan,
+            cut: None,
+            head,
+            rest: None,
+            _trees: Vec::new(),
+        };
         assert_eq!(
             measured.resume_command(None, &CommitsRequest::default()),
             format!("gbench-ci compare --resume {id}")

@@ -63,7 +63,8 @@ pub(crate) fn merge(
             Err(Fault::at("merge", what, "merge runs with runs, and comparisons with comparisons"))
         }
         (false, None) if absence == Absence::Pending => {
-            let what = format!("`{}` is a run, and runs become one record only when all are there", shown(&runs[0]));
+            let what =
+                format!("`{}` is a run, and runs become one record only when all are there", shown(&runs[0]));
             Err(Fault::at_flag("--partial", what, "take the flag out, and merge when all runs have ended"))
         }
         (false, None) => records(&runs, output, expect, &contents.gaps),
@@ -124,7 +125,8 @@ fn records(
     let parts: Vec<(String, RunRecord)> = runs.iter().map(read).collect::<Result<_>>()?;
     let found = parts.len();
     let (mut record, missing) = merge_records(parts)?;
-    let gaps: Vec<String> = gaps.iter().cloned().chain(too_few(expect, found, Absence::Missing)).map(|gap| gap.what).collect();
+    let gaps: Vec<String> =
+        gaps.iter().cloned().chain(too_few(expect, found, Absence::Missing)).map(|gap| gap.what).collect();
     let incomplete = !missing.is_empty() || !gaps.is_empty();
     record.warnings.splice(0..0, gaps);
     if output.exists() {

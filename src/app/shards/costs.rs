@@ -7,7 +7,9 @@ use std::time::SystemTime;
 use crate::app::store::stores::{Stored, Stores};
 use crate::history::HistoryEntry;
 use crate::model::text::count;
-use crate::model::{BenchmarkId, CaseId, CaseRecord, Exit, Fault, Params, Result, RunRecord, SequentialRule, Side};
+use crate::model::{
+    BenchmarkId, CaseId, CaseRecord, Exit, Fault, Params, Result, RunRecord, SequentialRule, Side,
+};
 use crate::store::{ComparisonFolder, comparison_of, comparisons_below, read_record};
 use crate::suite::plan::ShardPlan;
 
@@ -22,7 +24,7 @@ const MOST_RUNS: usize = 64;
 pub(crate) struct MeasuredCosts {
     /// Building and starting, in the record where it took longest.
     start: f64,
-    /// Of several machines the slowest.
+    /// By case; on the slowest of several machines.
     cases: BTreeMap<CaseId, f64>,
     /// Benchmarks whose cases are parts of one program.
     whole: BTreeSet<BenchmarkId>,
@@ -36,7 +38,9 @@ impl MeasuredCosts {
         let mut all = 0.0;
         for case in &record.cases {
             let seconds = seconds_of(case);
-            let Some(processes) = Some(case.processes.len()).filter(|processes| *processes > 0) else { continue };
+            let Some(processes) = Some(case.processes.len()).filter(|processes| *processes > 0) else {
+                continue;
+            };
             all += seconds;
             // An ordinary run has no rounds: the fewest are expected.
             let one_side = if in_rounds { seconds } else { seconds / processes as f64 * screen };
@@ -62,7 +66,7 @@ impl MeasuredCosts {
         self.cases.len()
     }
 
-    /// `the costs of 3 records`.
+    /// `the costs in 3 records`.
     pub(super) fn sources(&self) -> String {
         format!("the costs in {}", count(self.records, "record"))
     }
@@ -225,7 +229,10 @@ mod tests {
     use crate::model::{ProcessRecord, Shard};
 
     fn processes(seconds: &[f64]) -> Vec<ProcessRecord> {
-        seconds.iter().map(|seconds| ProcessRecord { seconds: *seconds, ..ProcessRecord::default() }).collect()
+        seconds
+            .iter()
+            .map(|seconds| ProcessRecord { seconds: *seconds, ..ProcessRecord::default() })
+            .collect()
     }
 
     #[test]
@@ -242,7 +249,7 @@ mod tests {
         assert_eq!(costs.cases, BTreeMap::from([(case_id("s/a"), 40.0), (case_id("s/b"), 8.0)]));
         assert!((costs.start - 75.775).abs() < 1e-9, "{}", costs.start);
         assert_eq!(costs.dearest(), ("s/a".into(), 40.0));
-        // Of two machines the slower one decides.
+        // The slower one of two machines decides.
         costs.add(&record(vec![case(case_id("s/b"), processes(&[2.0]), vec![])]));
         assert_eq!((costs.cases[&case_id("s/b")], costs.records), (16.0, 2));
     }

@@ -56,7 +56,11 @@ pub(crate) fn balanced(
     let found = match (balance, shards) {
         (Balance::Within(_), Some(shards)) => {
             let next = "take one of the two out: `--balance cost --shards N`, or a time alone";
-            return Err(Fault::at_flag(format!("--shards {shards}"), "a time decides how many there are", next));
+            return Err(Fault::at_flag(
+                format!("--shards {shards}"),
+                "a time decides how many there are",
+                next,
+            ));
         }
         (Balance::Within(seconds), None) => plan
             .fewest(&wholes, seconds, most)
@@ -64,8 +68,8 @@ pub(crate) fn balanced(
         (Balance::Cost, shards) => plan.estimate(&wholes, shards.unwrap_or(1)),
     };
     if found.shards as usize > wholes.len() {
-        let what = format!("the history has {}", count(wholes.len(), "case that can be dealt out"));
-        let next = "take fewer shards";
+        let what = format!("there are more shards than cases: {}", count(wholes.len(), "case"));
+        let next = "take fewer shards: a pair of baseline and optimized variants is one case";
         return Err(Fault::at_flag(format!("--shards {}", found.shards), what, next));
     }
     let mut notes = vec![format!(
@@ -99,9 +103,13 @@ fn too_long(seconds: f64, costs: &MeasuredCosts, best: ShardEstimate, most: u32,
         return fault(what, next);
     }
     let (shards, longest) = (best.shards, rounded(best.longest));
-    let what = format!("of {shards} shards, the most that are possible, the longest is expected to take {longest}");
+    let what =
+        format!("of {shards} shards, the most that are possible, the longest is expected to take {longest}");
     let next = if best.shards == most {
-        format!("allow {longest}, or fewer machines in one matrix: GitHub runs at most {} jobs of one", Shard::MAX)
+        format!(
+            "allow {longest}, or fewer machines in one matrix: GitHub runs at most {} jobs of one",
+            Shard::MAX
+        )
     } else {
         format!("allow {longest}: there are not more cases that can be dealt out")
     };
@@ -130,7 +138,10 @@ mod tests {
         assert!(found.notes[1].contains("s/c2 alone is expected to take 11m"), "{:?}", found.notes);
         let alone = of("10m", None, 256).unwrap_err();
         assert_eq!(alone.exit, Exit::Usage);
-        assert!(alone.what.contains("s/c2 alone is expected to take 11m") && alone.next.contains("11m"), "{alone}");
+        assert!(
+            alone.what.contains("s/c2 alone is expected to take 11m") && alone.next.contains("11m"),
+            "{alone}"
+        );
         let few = of("12m", None, 1).unwrap_err();
         assert!(few.what.contains("of 1 shards") && few.next.contains("256 jobs"), "{few}");
         assert!(of("12m", Some(2), 256).unwrap_err().what.contains("a time decides"));

@@ -7,8 +7,8 @@ use strum::IntoEnumIterator;
 
 use crate::app::request::{GivenFlag, SelectionRequest, SettingsRequest};
 use crate::model::{Fault, Result, Shard, Thermal};
-use crate::suite::words::{parse_memory_clock, parse_power_limit, parse_ratio, parse_seconds};
 use crate::suite::plan::ShardPlan;
+use crate::suite::words::{parse_memory_clock, parse_power_limit, parse_ratio, parse_seconds};
 use crate::suite::{Overrides, Selection, commas};
 
 /// Which benchmarks are meant.
@@ -89,7 +89,8 @@ impl SelectionArgs {
 
 /// The plan of a flag. Errors: neither a plan nor a file with one.
 fn shard_plan(text: &str) -> Result<ShardPlan> {
-    let next = "pass on the whole text that `gbench-ci matrix --balance` wrote, or name the file of its `--plan`";
+    let next =
+        "pass on the whole text that `gbench-ci matrix --balance` wrote, or name the file of its `--plan`";
     let shown: String = text.chars().take(40).collect();
     let fault = |what: String| Fault::at_flag(format!("--shard-plan {shown}"), what, next);
     if ShardPlan::is_begun_by(text) {

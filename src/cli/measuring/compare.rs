@@ -20,8 +20,8 @@ use crate::app::request::{CommitsRequest, LocalSuite, RunRequest};
 use crate::app::shards::{Balance, balanced, named, of_store};
 use crate::app::store::stores::Stores;
 use crate::cli::args::{
-    BalanceArgs, GivenFlags, IngestArgs, LauncherArgs, MeasureArgs, ProfileArgs, RoundsArgs, SchedulerKind, SweepArgs,
-    SweepFilterArgs, format_parser,
+    BalanceArgs, GivenFlags, IngestArgs, LauncherArgs, MeasureArgs, ProfileArgs, RoundsArgs, SchedulerKind,
+    SweepArgs, SweepFilterArgs, format_parser,
 };
 use crate::cli::args::{sweep, words_of_jobs};
 use crate::cli::exit::{of_run, of_signal, with_profiles};
@@ -265,7 +265,8 @@ fn cut_of_launch(
     let costs = match balance {
         Some(_) if !sources.is_empty() => named(sources)?,
         Some(_) => stored()?.ok_or_else(|| {
-            let next = "name what was measured with `--costs`: a record, a folder of comparisons, or git:BRANCH";
+            let next =
+                "name what was measured with `--costs`: a record, a folder of comparisons, or git:BRANCH";
             Fault::at_flag("--balance", "the store has no run that shows how long the cases take", next)
         })?,
         // Nothing is asked for: a store that cannot be read, or has too few cases, is not a reason to stop.

@@ -34,12 +34,8 @@ pub(super) fn gaps_of(
     known: &[MissingPart],
     absence: Absence,
 ) -> Result<Vec<MissingPart>> {
-    let gap = |shard, what| MissingPart {
-        label: Some(label.to_owned()),
-        shard,
-        what,
-        ..MissingPart::default()
-    };
+    let gap =
+        |shard, what| MissingPart { label: Some(label.to_owned()), shard, what, ..MissingPart::default() };
     let mut gaps = Vec::new();
     let mut seen: BTreeMap<u32, &VerdictPart> = BTreeMap::new();
     let first = &parts[0];
@@ -90,13 +86,9 @@ pub(super) fn gaps_of(
     };
     let of = first.shard().map_or(0, |shard| shard.of);
     let missing = (1..=of).filter(|index| !seen.contains_key(index)).map(|index| Shard { index, of });
-    gaps.extend(
-        missing
-            .filter(|shard| !said(*shard))
-            .map(|shard| {
-                let what = format!("{} is {}", shard_words(shard), absence.into_str());
-                MissingPart { absence, ..gap(Some(shard), what) }
-            }),
-    );
+    gaps.extend(missing.filter(|shard| !said(*shard)).map(|shard| {
+        let what = format!("{} is {}", shard_words(shard), absence.into_str());
+        MissingPart { absence, ..gap(Some(shard), what) }
+    }));
     Ok(gaps)
 }

@@ -108,7 +108,10 @@ mod tests {
             "{} cuts: median {median:.3}, 95 % {p95:.3}; by count {counted:.3}, {counted95:.3}",
             ratios.len()
         );
-        assert!(median < 1.1 && p95 < 1.3 && counted > 1.2 && counted95 > 1.9, "{median} {p95} {counted} {counted95}");
+        assert!(
+            median < 1.1 && p95 < 1.3 && counted > 1.2 && counted95 > 1.9,
+            "{median} {p95} {counted} {counted95}"
+        );
     }
 
     #[test]

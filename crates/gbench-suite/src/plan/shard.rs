@@ -16,7 +16,7 @@ pub struct ShardCut {
     pub share: f64,
     /// The cases that every suite has in the shard with the fewest of them.
     pub least: usize,
-    /// Of all shards and their cases: two jobs with the same digest have cut the suite in the same way. 16 hexadecimal digits.
+    /// Covers all shards and their cases: two jobs with the same digest have cut the suite alike. 16 hexadecimal digits.
     pub digest: String,
     /// Cases of this shard, a case that several suites have once.
     pub cases: usize,

@@ -206,9 +206,9 @@ fn median(mut costs: Vec<u64>) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::case_id;
     use crate::benchmark::definition::Benchmark;
     use crate::benchmark::launch::Action;
+    use crate::plan::case_id;
     use gbench_model::{ParamValue, Params};
 
     fn case(benchmark: &str, n: i64) -> CaseId {
