@@ -146,7 +146,7 @@ impl FromStr for ShardPlan {
         let (start, entries) = bytes.split_first_chunk::<2>().ok_or_else(damaged)?;
         let mut plan = Self { start: seconds(*start)?, costs: BTreeMap::new() };
         let (entries, rest) = entries.as_chunks::<ENTRY>();
-        if !rest.is_empty() {
+        if entries.is_empty() || !rest.is_empty() {
             return Err(damaged());
         }
         for [a, b, c, d, high, low] in entries {
@@ -241,10 +241,12 @@ mod tests {
         let (body, twice) = (&text[VERSION.len()..], text.clone() + &text[VERSION.len() + 3..]);
         let bytes = |bytes: &[u8]| format!("{VERSION}{}", URL_SAFE_NO_PAD.encode(bytes));
         // Seconds that are negative, infinite, and not a number.
-        let odd = [[0xbf, 0x80], [0x7f, 0x80], [0x7f, 0xc0]].map(|seconds| bytes(&seconds));
-        for wrong in ["", "2/3", VERSION, body, &text[..text.len() - 1], &twice, "shards1:\u{fc}"]
-            .into_iter()
-            .chain(odd.iter().map(String::as_str))
+        let odd = [[0xbf, 0x80], [0x7f, 0x80], [0x7f, 0xc0]].map(|[a, b]| bytes(&[a, b, 0, 0, 0, 1, 0, 0]));
+        assert!(bytes(&[0, 0, 0, 0, 0, 1, 0, 0]).parse::<ShardPlan>().is_ok());
+        for wrong in
+            ["", "2/3", VERSION, "shards1:AAA", body, &text[..text.len() - 1], &twice, "shards1:\u{fc}"]
+                .into_iter()
+                .chain(odd.iter().map(String::as_str))
         {
             assert!(wrong.parse::<ShardPlan>().is_err(), "{wrong}");
         }

@@ -45,7 +45,7 @@ const OTHERS: [&str; 19] = [
 const OTHER_PREFIXES: [&str; 3] = [line::env::PARAM_PREFIX, "GBENCH_TEST_", "GBENCH_CORPUS"];
 
 /// The action's inputs, which its scripts turn into flags.
-const OF_THE_ACTION: [&str; 29] = [
+const OF_THE_ACTION: [&str; 31] = [
     "ACTION_REPOSITORY",
     "ALLOW_FORKS",
     "ARTIFACT",
