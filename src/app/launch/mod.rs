@@ -417,3 +417,34 @@ fn unwritable(folder: &Path, error: &std::io::Error) -> Fault {
     let next = "name a folder that the nodes share with `--artifacts`";
     Fault::at_path(folder, format!("cannot be made: {error}"), next).exits(Exit::Usage)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gbench_model::test_support::case_id;
+
+    #[test]
+    fn every_job_of_a_launch_has_its_plan_also_when_it_is_found_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let script = |plan: Option<ShardPlan>| {
+            let artifacts = folder.path().join("artifacts");
+            let request =
+                LaunchRequest { range: "a..b".into(), shards: 2, plan, artifacts, ..Default::default() };
+            let launch = ClusterLaunch::new(&request).unwrap();
+            let found = ClusterLaunch::find(
+                &launch.folder().display().to_string(),
+                &request.home,
+                &request.artifacts,
+            );
+            let found = found.unwrap();
+            (found.script(&found.watched(2)).unwrap(), found.plan())
+        };
+        let case = case_id("s/a");
+        let plan = ShardPlan::new(1.0, [(&case, 2.0)]);
+        let (text, file) = script(Some(plan.clone()));
+        let words = format!("compare --shard 2/2 --shard-plan {} --artifacts", file.display());
+        assert_eq!(text.matches(&words).count(), 2, "{text}");
+        assert_eq!(std::fs::read_to_string(file).unwrap().parse(), Ok(plan));
+        assert!(script(None).0.contains("compare --shard 2/2 --artifacts"));
+    }
+}

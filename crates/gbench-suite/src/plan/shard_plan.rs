@@ -100,9 +100,9 @@ impl ShardPlan {
     /// The fewest shards of which none is expected to take longer than `within` seconds; at most `most` of them.
     ///
     /// Errors: the estimate for the most shards that there can be, `most` or as many as there are sets.
-    pub fn fewest<'a>(
+    pub fn fewest(
         &self,
-        wholes: &[Vec<&'a CaseId>],
+        wholes: &[Vec<&CaseId>],
         within: f64,
         most: u32,
     ) -> Result<ShardEstimate, ShardEstimate> {
