@@ -227,10 +227,12 @@ mod tests {
     use crate::model::{ProcessRecord, Shard};
 
     fn processes(seconds: &[f64]) -> Vec<ProcessRecord> {
-        seconds
-            .iter()
-            .map(|seconds| ProcessRecord { seconds: *seconds, ..ProcessRecord::default() })
-            .collect()
+        let process = |seconds: &f64| ProcessRecord {
+            seconds: *seconds,
+            started: "2026-11-21T11:01:32.345Z".into(),
+            ..ProcessRecord::default()
+        };
+        seconds.iter().map(process).collect()
     }
 
     #[test]
