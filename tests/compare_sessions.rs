@@ -138,7 +138,10 @@ fn without_a_history_nothing_is_green_and_only_a_large_change_is_red() {
 #[test]
 fn two_sessions_as_far_apart_as_on_a_real_card_are_not_red_without_a_history() {
     let session = |seed, centre, spread| {
-        let plans = [plan("gpu/copy", 16, "host", "time", "s", centre, spread), plan("gpu/copy", 256, "host", "time", "s", 129e-6, 1e-3)];
+        let plans = [
+            plan("gpu/copy", 16, "host", "time", "s", centre, spread),
+            plan("gpu/copy", 256, "host", "time", "s", 129e-6, 1e-3),
+        ];
         build_sized(seed, &plans, 5, 1)
     };
     let (base, head) = (session(1, 7.058e-6, 0.0091), session(2, 8.403e-6, 0.0134));

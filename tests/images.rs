@@ -98,7 +98,11 @@ fn each_case_has_the_image_that_its_parameters_name_and_one_that_is_missing_is_t
     let ran = ended(stand_in.command(folder.path(), "run"));
     assert_eq!(ran.code, 2, "{ran:?}");
     assert!(ran.err.contains("`image = \"images.fatbin\"` is not there"), "{}", ran.err);
-    std::fs::write(folder.path().join("gbench.toml"), suite("'../x'").replace("images.{kind}", "images/{kind}")).unwrap();
+    std::fs::write(
+        folder.path().join("gbench.toml"),
+        suite("'../x'").replace("images.{kind}", "images/{kind}"),
+    )
+    .unwrap();
     let ran = ended(stand_in.command(folder.path(), "run"));
     assert!(ran.code == 2 && ran.err.contains("`images/../x` leaves"), "{}", ran.err);
 }

@@ -134,6 +134,7 @@ mod rounds_ways;
 mod runner;
 mod sandbox;
 mod schema;
+mod shards;
 mod site;
 mod slurm;
 mod source_pairs;

@@ -149,17 +149,18 @@ fn a_part_without_a_verdict_is_a_gap_and_nothing_at_all_is_a_failure() {
         label: Some(label.into()),
         shard,
         what: "part `h100-2` has no verdict: its comparison did not come to its end".into(),
+        ..MissingPart::default()
     };
     let mut parts = three_shards("h100", false);
     parts.remove(1);
-    let merged = merge_with(parts.clone(), vec![gap("h100", shard(2, 3))]).unwrap();
+    let merged = merge_with(parts.clone(), vec![gap("h100", shard(2, 3))], Absence::Missing).unwrap();
     assert_eq!(merged.warnings.len(), 1, "it is not said to be missing as well: {:?}", merged.warnings);
     assert_eq!((merged.conclusion, merged.exit_code), (Conclusion::Failed, 4));
-    let other = merge_with(three_shards("h100", false), vec![gap("a100", None)]).unwrap();
+    let other = merge_with(three_shards("h100", false), vec![gap("a100", None)], Absence::Missing).unwrap();
     assert_eq!((other.conclusion, other.exit_code), (Conclusion::Failed, 4));
     assert!(other.sentence.contains("but the comparison has gaps: part `h100-2`"), "{}", other.sentence);
     assert_eq!(other.groups[0].verdict.conclusion, Conclusion::Pass);
-    let nothing = merge_with(Vec::new(), vec![gap("h100", None)]).unwrap_err();
+    let nothing = merge_with(Vec::new(), vec![gap("h100", None)], Absence::Missing).unwrap_err();
     assert_eq!(nothing.exit, Exit::Failed);
     assert!(nothing.what.starts_with("nothing was merged: part `h100-2`"), "{nothing}");
     assert_eq!(merge(Vec::new()).unwrap_err().exit, Exit::Failed);
@@ -418,6 +419,92 @@ fn the_same_part_twice_is_refused_by_the_command() {
     let folder = crate::support::tempdir().unwrap();
     merging::write(&part("h100", None, false), folder.path());
     ran(folder.path(), "merge h100 h100").exits(2).says("both judge");
+}
+
+#[test]
+fn parts_that_cut_the_suite_in_different_ways_are_refused() {
+    let with = |part: VerdictPart, cut: Option<&str>| {
+        let job = Job { cut: cut.map(str::to_owned), ..part.job.unwrap() };
+        VerdictPart { job: Some(job), ..part }
+    };
+    let cuts = |cuts: [Option<&str>; 3]| -> Vec<VerdictPart> {
+        three_shards("h100", false).into_iter().zip(cuts).map(|(part, cut)| with(part, cut)).collect()
+    };
+    let [one, other] = ["0123456789abcdef", "fedcba9876543210"].map(Some);
+    assert_eq!(merge(cuts([one, one, one])).unwrap().exit_code, 0);
+    // A job of an earlier version does not have it.
+    assert_eq!(merge(cuts([None, one, one])).unwrap().exit_code, 0);
+    refused(cuts([one, other, one]), ["h100-1", "h100-2"], "in different ways");
+    // Each machine may be cut in another way.
+    let mut two = cuts([one, one, one]);
+    two.push(with(part("a100", Some(Shard { index: 1, of: 1 }), false), other));
+    assert_eq!(merge(two).unwrap().exit_code, 0);
+}
+
+#[test]
+fn parts_that_have_not_come_yet_are_pending_and_neither_green_nor_failed() {
+    let mut parts = three_shards("h100", false);
+    parts.remove(1);
+    let pending = merge_with(parts.clone(), Vec::new(), Absence::Pending).unwrap();
+    assert_eq!((pending.conclusion, pending.exit_code), (Conclusion::Inconclusive, 3));
+    assert!(pending.is_pending() && !merge(parts.clone()).unwrap().is_pending());
+    assert_eq!(pending.warnings, ["shard 2 of 3 is pending"]);
+    assert!(pending.sentence.starts_with("Nothing regressed in 6 compared rows"), "{}", pending.sentence);
+    assert!(pending.sentence.ends_with("shard 2 of 3 is pending."), "{}", pending.sentence);
+    // A part that was lost is not pending, whoever waits for others.
+    let lost = MissingPart {
+        label: Some("h100".into()),
+        what: "part `x` has no verdict".into(),
+        ..MissingPart::default()
+    };
+    let lost = merge_with(parts.clone(), vec![lost], Absence::Pending).unwrap();
+    assert_eq!((lost.conclusion, lost.exit_code), (Conclusion::Failed, 4));
+    assert!(lost.is_pending());
+    // A regression is one at once.
+    let mut red = three_shards("h100", true);
+    red.retain(|part| part.verdict.exit_code == 1);
+    let red = merge_with(red, Vec::new(), Absence::Pending).unwrap();
+    assert_eq!((red.conclusion, red.exit_code), (Conclusion::Regressed, 1));
+    // Another machine that is whole stays green for itself.
+    parts.push(part("a100", None, false));
+    let several = merge_with(parts, Vec::new(), Absence::Pending).unwrap();
+    assert_eq!((several.groups[0].verdict.exit_code, several.exit_code), (0, 3));
+    for merged in [&pending, &lost, &red, &several] {
+        assert_eq!(check_merged_consistency(merged), Ok(()));
+    }
+    // A document cannot be green and wait.
+    let mut forged = pending.clone();
+    (forged.conclusion, forged.exit_code) = (Conclusion::Pass, 0);
+    assert!(check_merged_consistency(&forged).is_err());
+    forged.groups[0].verdict.conclusion = Conclusion::Pass;
+    forged.groups[0].verdict.exit_code = 0;
+    assert!(check_merged_consistency(&forged).is_err());
+}
+
+#[test]
+fn a_partial_merge_ends_with_code_3_until_the_last_part_has_come() {
+    let folder = crate::support::tempdir().unwrap();
+    let parts = three_shards("h100", false);
+    let put = |at: usize| drop(merging::write(&parts[at], &folder.path().join("parts")));
+    put(0);
+    let line = "merge parts --expect 3 --partial";
+    ran(folder.path(), line)
+        .exits(3)
+        .says("1 of 3 parts came with a verdict so far")
+        .says("shard 2 of 3 is pending");
+    // Whatever fails a job, it is not green.
+    ran(folder.path(), &format!("{line} --fail-on regression")).exits(3);
+    ran(folder.path(), "report merged --exit-code").exits(3).says("shard 3 of 3 is pending");
+    ran(folder.path(), "merge parts --expect 3").exits(4).says("shard 2 of 3 is missing");
+    put(1);
+    put(2);
+    ran(folder.path(), line).exits(0);
+    let whole = std::fs::read(folder.path().join("merged/merged.json")).unwrap();
+    ran(folder.path(), "merge parts --expect 3").exits(0);
+    assert_eq!(std::fs::read(folder.path().join("merged/merged.json")).unwrap(), whole);
+    ran(folder.path(), "merge parts --partial").exits(2).says("--expect");
+    // A machine whose parts are all absent.
+    ran(folder.path(), "merge parts --expect 4 --partial").exits(3).says("3 of 4 parts came");
 }
 
 const SUITES: &str = "[suite]\nname = \"s\"\n[defaults]\nprocesses = 2\n\

@@ -364,6 +364,39 @@ fn the_shards_of_a_run_are_one_verdict_and_a_missing_one_is_never_green() {
 }
 
 #[test]
+fn parts_that_are_pending_leave_the_check_in_progress_and_the_last_one_writes_over_the_comment() {
+    let hub = Hub::new();
+    let event = "pull_request.synchronize";
+    let put = |part: &VerdictPart| drop(merging::write(part, &hub.folder.path().join("parts")));
+    put(&merging::part("h100", None, false));
+    hub.ran(event, "merge parts --expect 2 --partial").exits(3);
+    hub.ran(event, "publish merged --comment always").exits(0).says("in progress");
+    // The machine that has ended has its answer.
+    assert_eq!(hub.named(), [("gbench-ci / h100", "success"), ("gbench-ci", "")].map(owned));
+    assert!(hub.comment().contains(": pending"), "{}", hub.comment());
+    assert!(hub.comment().contains("1 of 2 parts came with a verdict so far"), "{}", hub.comment());
+    put(&merging::part("a100", None, false));
+    hub.ran(event, "merge parts --expect 2").exits(0);
+    hub.ran(event, "publish merged --comment always").exits(0);
+    let all = [("gbench-ci / h100", "success"), ("gbench-ci", "success"), ("gbench-ci / a100", "success")];
+    assert_eq!(hub.named(), all.map(owned));
+    assert!(!hub.comment().contains("so far") && hub.comment().contains("a100"), "{}", hub.comment());
+
+    // A regression is told at once, and the history waits for all parts.
+    let hub = Hub::new();
+    let put = |part: &VerdictPart| drop(merging::write(part, &hub.folder.path().join("parts")));
+    put(&merging::part("h100", None, true));
+    hub.ran(event, "merge parts --expect 2 --partial").exits(1);
+    hub.ran(event, "publish merged").exits(0);
+    assert_eq!(hub.named(), [("gbench-ci / h100", "failure"), ("gbench-ci", "failure")].map(owned));
+    assert!(hub.comment().contains("1 of 2 parts came"), "{}", hub.comment());
+    put(&merging::part("a100", None, false));
+    hub.ran(event, "merge parts --expect 2").exits(1);
+    hub.ran(event, "publish merged").exits(0);
+    assert!(!hub.comment().contains("so far"), "the same rows are red: {}", hub.comment());
+}
+
+#[test]
 fn a_run_without_a_verdict_ends_its_check() {
     let hub = Hub::new();
     hub.other_run(SLUG);

@@ -9,8 +9,8 @@ use nix::unistd::Pid;
 
 use crate::commits::Repository;
 use crate::support::cli::ended;
-use crate::support::job::Checkout;
 use crate::support::cli::{Ran, command, ran};
+use crate::support::job::Checkout;
 use crate::support::wait::{wait_for, wait_until};
 
 const LAUNCH: &str = "compare HEAD~1..HEAD --launcher slurm";

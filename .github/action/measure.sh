@@ -20,6 +20,7 @@ option history "$GBENCH_HISTORY"
 option artifacts "$GBENCH_ARTIFACTS"
 option label "$GBENCH_LABEL"
 option shard "$GBENCH_SHARD"
+option shard-plan "$GBENCH_SHARD_PLAN"
 option budget "$GBENCH_BUDGET"
 if is_true allow-forks "$GBENCH_ALLOW_FORKS"; then
     arguments+=(--allow-forks)

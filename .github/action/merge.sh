@@ -20,6 +20,9 @@ option() {
 option expect "$GBENCH_EXPECT"
 option fail-on "$GBENCH_FAIL_ON"
 option measured "$GBENCH_MEASURED"
+if is_true partial "$GBENCH_PARTIAL"; then
+    arguments+=(--partial)
+fi
 output folder merged
 code=0
 "$GBENCH_BINARY" "${arguments[@]}" -- "$GBENCH_ARTIFACTS" || code=$?

@@ -20,6 +20,7 @@ pub(crate) mod publish;
 pub(crate) mod reports;
 pub(crate) mod request;
 pub(crate) mod rounds;
+pub(crate) mod shards;
 pub(crate) mod store;
 pub mod untrusted;
 

@@ -73,6 +73,7 @@ pub fn job(label: &str, shard: Option<Shard>, exit_code: u8) -> Job {
         },
         label: label.into(),
         shard,
+        cut: None,
         exit_code,
         fail_on: Vec::new(),
         flags: Vec::new(),

@@ -42,7 +42,7 @@ pub use evidence::samples::{Evidence, MeasuredSide, ProcessValues, RowLimits};
 pub use evidence::stored_runs::one_session;
 pub use evidence::validity::SerialCorrelation;
 pub use identity::machines::{machine_facts, strictness};
-pub use merge::document::{Group, Merged, MissingPart, SCHEMA_MERGED, VerdictPart};
+pub use merge::document::{Absence, Group, Merged, MissingPart, SCHEMA_MERGED, VerdictPart};
 pub use merge::records::merge_records;
 pub use merge::{check_merged_consistency, merge, merge_with, merged_job, regenerate_text};
 pub use remarks::device_code::{CaseCode, CodeGap, CodeNoise, CodeSide, CodeState, KernelChange};

@@ -46,7 +46,7 @@ pub use reader::suite_file::FILE_NAME;
 pub use settings::environment::{Environment, PREFIX};
 pub use settings::keep_runs::KeepRuns;
 pub use settings::options::{
-    BusyGpu, Gate, LauncherKind, LauncherOptions, MAX_SHARDS, MIN_MONITOR_INTERVAL, ProfileOptions, RunOptions,
+    BusyGpu, Gate, LauncherKind, LauncherOptions, MIN_MONITOR_INTERVAL, ProfileOptions, RunOptions,
 };
 pub use settings::overrides::{Overrides, Preset};
 pub use suite::{Source, Suite};

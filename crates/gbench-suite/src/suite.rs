@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use crate::benchmark::definition::Benchmark;
 use crate::settings::options::Gate;
-use crate::settings::options::{LauncherOptions, ProfileOptions};
 use crate::settings::options::RunOptions;
+use crate::settings::options::{LauncherOptions, ProfileOptions};
 use gbench_model::{BenchmarkId, Component};
 
 #[derive(Clone, Debug)]

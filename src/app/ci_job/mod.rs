@@ -116,6 +116,7 @@ pub(crate) fn judge(
     let (suite, root) = &measured.head;
     let job = Job {
         sources: source_lines::of(suite, root, base.head.as_str()),
+        cut: measured.cut(),
         ..job_of(request, context, base, document.exit_code)
     };
     let about = TrendsRequest {
@@ -140,6 +141,7 @@ fn job_of(request: &CiJobRequest, context: Option<&Context>, base: &BaseSelectio
         base: base.choice.clone(),
         label: request.label.clone(),
         shard: request.comparison.run.selection.shard,
+        cut: None,
         exit_code,
         fail_on: request.fail_on.iter().map(|class| class.into_str().to_owned()).collect(),
         flags: job_flags(&request.comparison.run, &request.comparison.profile),

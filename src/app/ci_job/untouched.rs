@@ -40,7 +40,9 @@ pub(super) fn of(
     let (base, head) =
         trees.map_err(|error| Fault::at("the commits", error.message(), "fetch both commits"))?;
     // A file that is not there or cannot be read is a matter of the comparison, which records that.
-    let Some((paths, kernels)) = paths_of(&repository, chosen.base.as_str(), &file, builtins) else { return Ok(None) };
+    let Some((paths, kernels)) = paths_of(&repository, chosen.base.as_str(), &file, builtins) else {
+        return Ok(None);
+    };
     let changed = changed(&repository, &base, &head)
         .map_err(|error| Fault::at("the change", error.message(), "fetch both commits whole"))?;
     let own = file.to_string_lossy();

@@ -24,15 +24,15 @@ use crate::app::rounds::scheduler::{Rest, SequentialStopping, rounded};
 use crate::app::rounds::trial_process::seconds_of_processes;
 use crate::app::store::stores::folder_of;
 use crate::compare::{Calibration, VariantPairs, VerdictDocument, verdict_of};
+use crate::machine::open_repository;
 use crate::model::text::count;
 use crate::model::{
     BaseChoice, BenchmarkId, CaseId, Comparison, Exit, Fault, Isolation, Job, NoReference, Origin, Profile,
     Result, RunRecord, RunTimes, SCHEMA_JOB, SequentialRule, Shard, Side, shell_word,
 };
-use crate::machine::open_repository;
 use crate::run::{Finished, changed_during};
 use crate::store::{ComparisonFolder, note_begun, write_atomically};
-use crate::suite::plan::{RoundsPlan, RunOrder, choose_controls, common_cases};
+use crate::suite::plan::{RoundsPlan, RunOrder, ShardCut, choose_controls, common_cases};
 use crate::suite::{Action, Benchmark, Gate, LauncherOptions, Suite};
 use crate::trees::{self, Range, Revision, Sides, Tree};
 
@@ -41,6 +41,8 @@ pub(crate) struct MeasuredCommits {
     pub finished: Vec<Finished>,
     pub folder: ComparisonFolder,
     pub plan: RoundsPlan,
+    /// Absent of a whole suite.
+    pub cut: Option<ShardCut>,
     /// The head's measurements, and where its files lie.
     pub head: (Suite, PathBuf),
     /// Present where the budget was spent before all was decided.
@@ -118,7 +120,9 @@ pub(crate) fn measure(
     let sandbox = confine(&gate, &mut [(&mut base, &base_tree), (&mut head, &head_tree)], &times)?;
     // From here on it builds and measures.
     let turn = MeasuringTurn::take(&[&base, &head], reporter)?;
-    if let Some(resumed) = &resumed {
+    // A suite is cut before what was begun is taken from it: else its part would be cut once more.
+    let resumed_whole = resumed.as_ref().filter(|_| request.run.selection.shard.is_none());
+    if let Some(resumed) = resumed_whole {
         resumed.keep_benchmarks([&mut base, &mut head]);
     }
     let sides_to_list = vec![
@@ -126,7 +130,7 @@ pub(crate) fn measure(
         (&mut head, Some(Side::Head), head_tree.root()),
     ];
     list_cases(sides_to_list, reporter)?;
-    if let Some(resumed) = &resumed {
+    if let Some(resumed) = resumed_whole {
         resumed.keep_cases([&mut base, &mut head]);
     }
     let no_reference = request.no_reference.or_else(|| {
@@ -134,8 +138,14 @@ pub(crate) fn measure(
         let all = request.run.selection.given.is_empty();
         only_built_in([&base, &head]).filter(|_| all)
     });
-    let shard = request.run.selection.keep_shard(&mut [&mut base, &mut head])?;
-
+    let cut = request.run.selection.keep_shard(&mut [&mut base, &mut head])?;
+    if let Some(resumed) = resumed.as_ref().filter(|_| cut.is_some()) {
+        resumed.keep_benchmarks([&mut base, &mut head]);
+        resumed.keep_cases([&mut base, &mut head]);
+    }
+    if let Some(words) = request.run.selection.shard.zip(cut.as_ref()).and_then(expected_words) {
+        reporter.note(&words);
+    }
     if let Some(resumed) = &resumed {
         resumed.allows(request)?;
     }
@@ -167,8 +177,8 @@ pub(crate) fn measure(
     let controls = kept.unwrap_or_else(|| choose_controls(&cases, max_controls(cases.len(), &gate), seed));
     let order = begun.map_or_else(|| RunOrder::from(seed), RunOrder::of);
     let plan = RoundsPlan::new(&base, &head, &controls, order);
-    let rule = match shard {
-        Some((shard, common)) => of_shard(rule_of(&gate, common / shard.of as usize), shard),
+    let rule = match &cut {
+        Some(cut) => of_shard(rule_of(&gate, cut.least), cut),
         None => rule_of(&gate, cases.len()),
     };
     let rule = if plan.screens_in_shared_processes() { rule.with_programs() } else { rule };
@@ -231,6 +241,7 @@ pub(crate) fn measure(
         finished,
         folder,
         plan,
+        cut,
         head,
         rest: stopping.rest,
         _trees: if is_profiled { vec![base_tree, head_tree] } else { Vec::new() },
@@ -278,7 +289,11 @@ pub(crate) fn full_range(request: &CommitsRequest, home: &Path) -> Result<String
     let Sides { base, head } = trees::resolve(home, &Range::parse(request.range.as_deref()))?;
     if base.is_working_tree || head.is_working_tree {
         let what = "a job starts later, and would measure what your working tree is then";
-        return Err(Fault::at("--launcher", what, "commit, and compare commits: `BASE..HEAD`; or measure here: `--launcher none`"));
+        return Err(Fault::at(
+            "--launcher",
+            what,
+            "commit, and compare commits: `BASE..HEAD`; or measure here: `--launcher none`",
+        ));
     }
     Ok(format!("{}..{}", base.commit, head.commit))
 }
@@ -367,11 +382,26 @@ pub(crate) fn rule_of(gate: &Gate, cases: usize) -> SequentialRule {
 }
 
 /// The part of a rule that one of several shards may spend: what all of them together promise is then what the whole
-/// suite promises (the union bound). The rounds of the screen are the same in all, as the smallest needs them.
-fn of_shard(rule: SequentialRule, shard: Shard) -> SequentialRule {
-    let part = f64::from(shard.of);
-    let (alpha, alpha_improved) = (rule.alpha / part, rule.alpha_improved / part);
-    SequentialRule { alpha, alpha_improved, alpha_programs: rule.alpha_programs / part, ..rule }
+/// suite promises (the union bound). A shard's part is by its cases, so that a case has the same chances however the suite is
+/// cut. The rounds of the screen are the same in all, as the smallest needs them.
+fn of_shard(rule: SequentialRule, cut: &ShardCut) -> SequentialRule {
+    let [alpha, alpha_improved, alpha_programs] =
+        [rule.alpha, rule.alpha_improved, rule.alpha_programs].map(|rate| rate * cut.share);
+    SequentialRule { alpha, alpha_improved, alpha_programs, ..rule }
+}
+
+/// The time that a shard is expected to take. `None`: it was cut by the number of cases.
+fn expected_words((shard, cut): (Shard, &ShardCut)) -> Option<String> {
+    let (seconds, unknown) = cut.expected?;
+    let without = match unknown {
+        0 => String::new(),
+        some => format!(
+            "; {} of the suite without history, each counted as the median of its benchmark, else of the suite",
+            count(some, "case")
+        ),
+    };
+    let cases = count(cut.cases, "case");
+    Some(format!("shard {shard}: {cases}, expected to take about {}{without}", rounded(seconds)))
 }
 
 /// An eighth of the cases at most, unless a user sets the number: in a small suite each control is dear.
@@ -443,6 +473,11 @@ impl MeasuredCommits {
         if profiled { self.verdict() } else { Ok(document) }
     }
 
+    /// Digest of how the suite was cut; `None` of a whole suite.
+    pub(crate) fn cut(&self) -> Option<String> {
+        self.cut.as_ref().map(|cut| cut.digest.clone())
+    }
+
     /// Leaves what `merge` needs to know of a part of a suite: which part it is. A whole suite needs no such file.
     pub(crate) fn leave_job(&self, request: &CommitsRequest, exit_code: u8) -> Result<()> {
         let Some(shard) = request.run.selection.shard else { return Ok(()) };
@@ -461,6 +496,7 @@ impl MeasuredCommits {
             },
             label: String::new(),
             shard: Some(shard),
+            cut: self.cut(),
             exit_code,
             fail_on: Vec::new(),
             flags: job_flags(&request.run, &request.profile),
@@ -547,8 +583,15 @@ mod tests {
         let head = (Suite::new("s", Source::Builtin, Vec::new()), PathBuf::new());
         let order = RunOrder::from(1);
         let plan = RoundsPlan { arms: Vec::new(), pairs: Vec::new(), order };
-        let measured =
-            MeasuredCommits { finished: Vec::new(), folder, plan, head, rest: None, _trees: Vec::new() };
+        let measured = MeasuredCommits {
+            finished: Vec::new(),
+            folder,
+            plan,
+            cut: None,
+            head,
+            rest: None,
+            _trees: Vec::new(),
+        };
         assert_eq!(
             measured.resume_command(None, &CommitsRequest::default()),
             format!("gbench-ci compare --resume {id}")

@@ -68,6 +68,11 @@ pub(crate) fn jobs(runner: &[String], named: &[String], shards: u32) -> Result<V
     Ok(machines.iter().flat_map(|machine| (1..=shards).map(move |index| job(machine, index))).collect())
 }
 
+/// The most shards of each of so many machines.
+pub(crate) fn most_shards(machines: u32) -> u32 {
+    (Shard::MAX / machines.max(1)).max(1)
+}
+
 fn machine(text: &str) -> Result<(String, Vec<String>)> {
     let fault = |what: &str| {
         let next = "write it as NAME=LABELS: `--machine h100=self-hosted,gpu,h100`";

@@ -9,7 +9,7 @@ use crate::app::paths::shown;
 use crate::app::reports::verdict_files::{bytes_of, json_of};
 use crate::app::store::subject::MERGED;
 use crate::app::untrusted::{Contents, read_folder, too_few};
-use crate::compare::{Merged, MissingPart, merge_records};
+use crate::compare::{Absence, Merged, MissingPart, merge_records};
 use crate::model::{Fault, Job, Result, RunRecord};
 use crate::report::{Format, Options, Style};
 use crate::store::{RunFolder, create_ignored_dir, read_record, write_atomically};
@@ -31,7 +31,7 @@ pub(crate) enum MergeResult {
 }
 
 /// `parts`: folders of comparisons or runs, or folders of several. `expect`: their number. `measured`: how the measuring
-/// jobs ended, in GitHub's words. `fail_on`: empty: as the parts have it.
+/// jobs ended, in GitHub's words. `fail_on`: empty: as the parts have it. `absence`: the meaning of a part that did not come.
 ///
 /// Errors: parts that do not belong together, or a folder that cannot be written.
 pub(crate) fn merge(
@@ -40,8 +40,9 @@ pub(crate) fn merge(
     expect: Option<u32>,
     measured: Option<&str>,
     fail_on: &[FailOn],
+    absence: Absence,
 ) -> Result<MergeResult> {
-    let mut contents = Contents::default();
+    let mut contents = Contents { absence, ..Contents::default() };
     let mut runs = Vec::new();
     for part in parts {
         let mut found = read_folder(part)?;
@@ -60,6 +61,11 @@ pub(crate) fn merge(
         (false, Some(comparison)) => {
             let what = format!("`{}` is a run, and `{comparison}` is a comparison", shown(&runs[0]));
             Err(Fault::at("merge", what, "merge runs with runs, and comparisons with comparisons"))
+        }
+        (false, None) if absence == Absence::Pending => {
+            let what =
+                format!("`{}` is a run, and runs become one record only when all are there", shown(&runs[0]));
+            Err(Fault::at_flag("--partial", what, "take the flag out, and merge when all runs have ended"))
         }
         (false, None) => records(&runs, output, expect, &contents.gaps),
         (true, _) => verdicts(contents, output, expect, measured, fail_on),
@@ -119,7 +125,8 @@ fn records(
     let parts: Vec<(String, RunRecord)> = runs.iter().map(read).collect::<Result<_>>()?;
     let found = parts.len();
     let (mut record, missing) = merge_records(parts)?;
-    let gaps: Vec<String> = gaps.iter().cloned().chain(too_few(expect, found)).map(|gap| gap.what).collect();
+    let gaps: Vec<String> =
+        gaps.iter().cloned().chain(too_few(expect, found, Absence::Missing)).map(|gap| gap.what).collect();
     let incomplete = !missing.is_empty() || !gaps.is_empty();
     record.warnings.splice(0..0, gaps);
     if output.exists() {

@@ -20,6 +20,7 @@ use crate::model::text::count;
 use crate::model::{Exit, Fault, Result, RunId, format_duration, shell_word};
 use crate::run::Interrupt;
 use crate::store::{create_ignored_dir, write_atomically};
+use crate::suite::plan::ShardPlan;
 use slurm::{JobEnd, JobId, JobState};
 
 const FILE: &str = "launch.json";
@@ -34,6 +35,8 @@ pub(crate) struct LaunchRequest {
     /// The words of `compare` in each job, without the range.
     pub words: Vec<String>,
     pub shards: u32,
+    /// How the jobs cut the suite; without it by the number of cases.
+    pub plan: Option<ShardPlan>,
     /// Words for the scheduler.
     pub options: Vec<String>,
     /// The folder in which the jobs work.
@@ -89,6 +92,9 @@ impl ClusterLaunch {
             submitted: vec![0; request.shards as usize],
         };
         let launch = Self { folder, home: request.home.clone(), file };
+        if let Some(plan) = &request.plan {
+            write_atomically(&launch.plan(), format!("{plan}\n").as_bytes())?;
+        }
         launch.save()?;
         Ok(launch)
     }
@@ -122,6 +128,11 @@ impl ClusterLaunch {
 
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
+    }
+
+    /// The file of the plan by which the jobs cut the suite, where there is one.
+    fn plan(&self) -> PathBuf {
+        self.folder.join("plan.txt")
     }
 
     pub(crate) fn shards(&self) -> u32 {
@@ -279,8 +290,10 @@ impl ClusterLaunch {
             std::env::current_exe().map_err(|error| Fault::at("gbench-ci", error, "run it by its path"))?;
         let word = |path: &Path| shell_word(&path.display().to_string());
         let words: String = self.file.words.iter().map(|word| format!(" {}", shell_word(word))).collect();
+        let plan = Some(self.plan()).filter(|plan| plan.is_file());
+        let plan = plan.map_or_else(String::new, |plan| format!(" --shard-plan {}", word(&plan)));
         let common = format!(
-            "{} compare --shard {}/{} --artifacts {}{words}",
+            "{} compare --shard {}/{}{plan} --artifacts {}{words}",
             word(&program),
             shard.index,
             self.file.shards,
@@ -403,4 +416,35 @@ fn seconds() -> u64 {
 fn unwritable(folder: &Path, error: &std::io::Error) -> Fault {
     let next = "name a folder that the nodes share with `--artifacts`";
     Fault::at_path(folder, format!("cannot be made: {error}"), next).exits(Exit::Usage)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gbench_model::test_support::case_id;
+
+    #[test]
+    fn every_job_of_a_launch_has_its_plan_also_when_it_is_found_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let script = |plan: Option<ShardPlan>| {
+            let artifacts = folder.path().join("artifacts");
+            let request =
+                LaunchRequest { range: "a..b".into(), shards: 2, plan, artifacts, ..Default::default() };
+            let launch = ClusterLaunch::new(&request).unwrap();
+            let found = ClusterLaunch::find(
+                &launch.folder().display().to_string(),
+                &request.home,
+                &request.artifacts,
+            );
+            let found = found.unwrap();
+            (found.script(&found.watched(2)).unwrap(), found.plan())
+        };
+        let case = case_id("s/a");
+        let plan = ShardPlan::new(1.0, [(&case, 2.0)]);
+        let (text, file) = script(Some(plan.clone()));
+        let words = format!("compare --shard 2/2 --shard-plan {} --artifacts", file.display());
+        assert_eq!(text.matches(&words).count(), 2, "{text}");
+        assert_eq!(std::fs::read_to_string(file).unwrap().parse(), Ok(plan));
+        assert!(script(None).0.contains("compare --shard 2/2 --artifacts"));
+    }
 }

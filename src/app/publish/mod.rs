@@ -73,6 +73,12 @@ fn for_job(target: &PublishTarget<'_>, builtins: &[Benchmark]) -> Result<()> {
     let Some(found) = find_unless_ended(target.request, builtins, no_verdict)? else { return Ok(()) };
     found.is_about(&target.context.head)?;
     let recipients = Recipients::of_event(target)?;
+    if let FoundInput::Verdict(input) = &found
+        && input.merged.is_pending()
+    {
+        pull_request::tell(target, &found, &recipients, false)?;
+        return target.log("parts are pending: no issue and no history before all have come");
+    }
     match &found {
         FoundInput::Verdict(input) if target.context.on_default_branch() => {
             let landed = landing::of_run(target, &input.merged)?;

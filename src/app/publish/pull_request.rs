@@ -10,7 +10,7 @@ use super::target::{PublishRequest, PublishTarget, check_name, unpublished};
 use crate::app::github::step_outputs;
 use crate::app::untrusted::{Contents, read_artifact};
 use crate::compare::{AppliedAcceptances, Conclusion, Merged, Verdict, Warning, regenerate_text};
-use crate::github::checks::{Annotation, AnnotationLevel, CheckConclusion, CheckOutput};
+use crate::github::checks::{Annotation, AnnotationLevel, CheckConclusion, CheckOutput, Reported};
 use crate::github::comments::{self, CommentRequest, Marker, Posted};
 use crate::github::{Context, WorkflowEvent, WorkflowRun, artifacts, pulls};
 use crate::model::{Fault, Result, Untouched};
@@ -198,6 +198,10 @@ pub(super) fn tell_verdict(
         // The last one stands for all.
         let nobody = Recipients::default();
         let recipients = if index == last { recipients } else { &nobody };
+        if check.state == CheckState::InProgress {
+            pending(target, &name, recipients, check, &content)?;
+            continue;
+        }
         answer(target, &name, recipients, &end_of(check, unverified), &content)?;
     }
     Ok(())
@@ -248,6 +252,24 @@ fn answer(
         target.log(&format!("comment on #{number}: {OVERTAKEN}"))?;
     }
     heard.iter().try_for_each(|number| comment(target, *number, &recipients.name_for(name, *number), content))
+}
+
+/// The check stays in progress, and the comment says what is pending: the publication of the last part ends the check, and
+/// writes over the comment.
+fn pending(
+    target: &PublishTarget<'_>,
+    name: &str,
+    recipients: &Recipients,
+    check: CheckPage,
+    content: &CommentContent<'_>,
+) -> Result<()> {
+    let reported = report(target, name, target.run(), None, &output(check))?;
+    target.log(&format!("{name}: in progress, {}", where_reported(&reported, &target.context.head)))?;
+    // A run that has ended its check, or a later one, has said more.
+    if matches!(reported, Reported::Ended | Reported::Superseded) {
+        return Ok(());
+    }
+    recipients.told().iter().try_for_each(|number| comment(target, *number, name, content))
 }
 
 /// `check`: the name of the check by which it is known whether a later run has spoken.

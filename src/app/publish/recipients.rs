@@ -19,6 +19,11 @@ pub(super) struct Recipients {
 }
 
 impl Recipients {
+    /// The pull requests that are commented on.
+    pub(super) fn told(&self) -> &[u64] {
+        &self.told
+    }
+
     pub(super) fn of_event(target: &PublishTarget<'_>) -> Result<Self> {
         let Some(pull) = &target.context.pull_request else { return Ok(Self::default()) };
         let sharing = match &pull.head_repository {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::model::text::count;
 use crate::model::{Fault, Result, Shard, shell_word};
-use crate::suite::plan::keep_shard;
+use crate::suite::plan::{ShardCut, ShardPlan, keep_shard};
 use crate::suite::{Benchmark, FILE_NAME, Registry, Selection, Suite};
 
 /// A flag with its value, as the user typed it.
@@ -18,6 +18,8 @@ pub(crate) struct SelectionRequest {
     pub selection: Selection,
     /// One part of the cases, where several jobs measure a suite together.
     pub shard: Option<Shard>,
+    /// How long the cases are expected to take, for all jobs of the suite alike; without it they are cut by number.
+    pub shard_plan: Option<ShardPlan>,
     /// The words that `selection` was read from, for commands that are shown.
     pub given: Vec<GivenFlag>,
 }
@@ -57,12 +59,12 @@ impl SelectionRequest {
         Ok(suite)
     }
 
-    /// Keeps the cases of the shard in suites that are measured together. Returns the shard, and how many cases all suites
-    /// had. Errors: more shards than cases.
-    pub(crate) fn keep_shard(&self, suites: &mut [&mut Suite]) -> Result<Option<(Shard, usize)>> {
+    /// Keeps the cases of the shard in suites that are measured together. `None` where the suite is not cut. Errors: more
+    /// shards than cases.
+    pub(crate) fn keep_shard(&self, suites: &mut [&mut Suite]) -> Result<Option<ShardCut>> {
         let Some(shard) = self.shard else { return Ok(None) };
-        match keep_shard(suites, shard) {
-            Ok(common) => Ok(Some((shard, common))),
+        match keep_shard(suites, shard, self.shard_plan.as_ref()) {
+            Ok(cut) => Ok(Some(cut)),
             Err(cases) => {
                 let what = format!("there are more shards than cases: {}", count(cases, "case"));
                 let next = format!("cut the suite into {cases} at most, in every job alike");
@@ -75,8 +77,9 @@ impl SelectionRequest {
     pub(crate) fn flags(&self) -> String {
         let config = ("--config", self.config.as_ref().map(|path| path.display().to_string()));
         let shard = ("--shard", self.shard.map(|shard| shard.to_string()));
+        let plan = ("--shard-plan", self.shard_plan.as_ref().map(ShardPlan::to_string));
         let given = self.given.iter().map(|(flag, value)| (*flag, Some(value.clone())));
-        shell_flags(std::iter::once(config).chain(given).chain([shard]))
+        shell_flags(std::iter::once(config).chain(given).chain([shard, plan]))
     }
 }
 

@@ -107,6 +107,10 @@ fn job_is_ours(job: &Job) -> Result<(), String> {
     if job.shard.is_some_and(|shard| !shard.is_one()) {
         return Err("there is no such shard".into());
     }
+    let is_digest = |text: &String| text.len() == 16 && text.chars().all(|c| c.is_ascii_hexdigit());
+    if !job.cut.as_ref().is_none_or(is_digest) {
+        return Err("its cut is not a digest".into());
+    }
     is_exit(job.exit_code)?;
     if job.fail_on.len() > FailOn::VARIANTS.len()
         || job.fail_on.iter().any(|word| word.parse::<FailOn>().is_err())

@@ -20,7 +20,7 @@ mod zip;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use crate::compare::{Conclusion, Merged, MissingPart, VerdictPart, merge_with, merged_job};
+use crate::compare::{Absence, Conclusion, Merged, MissingPart, VerdictPart, merge_with, merged_job};
 use crate::model::{Exit, Fault, Job, Result};
 use crate::trend::TrendsDocument;
 
@@ -42,6 +42,8 @@ pub struct Contents {
     pub trends: Vec<(String, TrendsDocument)>,
     /// Run folders that are no side of a comparison: names below what was read. Only `merge` looks at them.
     pub runs: Vec<String>,
+    /// The meaning of a part that did not come.
+    pub absence: Absence,
 }
 
 /// Reads an untrusted zip archive. `name`: the artifact's, for messages, and where there is not a job for the label.
@@ -63,9 +65,13 @@ pub fn read_folder(path: &Path) -> Result<Contents> {
 }
 
 /// The gap where fewer parts came than are expected.
-pub(crate) fn too_few(expect: Option<u32>, found: usize) -> Option<MissingPart> {
+pub(crate) fn too_few(expect: Option<u32>, found: usize, absence: Absence) -> Option<MissingPart> {
     let expect = expect.filter(|expect| found < *expect as usize)?;
-    Some(gap(format!("{found} of {expect} parts came with a verdict")))
+    let rest = match absence {
+        Absence::Missing => "",
+        Absence::Pending => " so far",
+    };
+    Some(MissingPart { absence, ..gap(format!("{found} of {expect} parts came with a verdict{rest}")) })
 }
 
 fn gap(what: String) -> MissingPart {
@@ -88,7 +94,7 @@ impl Contents {
     ///
     /// Errors: those of [`Contents::whole`].
     pub fn held_to(mut self, expect: Option<u32>, measured: Option<&str>) -> Result<Self> {
-        self.gaps.extend(too_few(expect, self.parts.len()));
+        self.gaps.extend(too_few(expect, self.parts.len(), self.absence));
         let ended = measured.filter(|word| !word.is_empty() && *word != "success");
         if let (Some(word), false) = (ended, self.parts.is_empty()) {
             let (merged, _) = Self { merged: Vec::new(), ..self.clone() }.whole()?;
@@ -130,11 +136,11 @@ impl Contents {
         self.gaps.extend(self.untouched.iter().map(|(name, job)| {
             let what =
                 format!("part `{name}` measured nothing, because nothing that it measures was touched");
-            MissingPart { label: Some(job.label.clone()), shard: job.shard, what }
+            MissingPart { label: Some(job.label.clone()), shard: job.shard, what, ..MissingPart::default() }
         }));
         let Some((name, merged, job)) = self.merged.pop() else {
             let jobs: Vec<Job> = self.parts.iter().filter_map(|part| part.job.clone()).collect();
-            let merged = merge_with(self.parts, self.gaps)?;
+            let merged = merge_with(self.parts, self.gaps, self.absence)?;
             let job = merged_job(&jobs, &merged);
             return Ok((merged, job));
         };
@@ -212,6 +218,7 @@ fn contents(name: &str, files: &impl Files) -> Result<Contents> {
                 label: job.as_ref().map(|job| job.label.clone()),
                 shard: job.as_ref().and_then(|job| job.shard),
                 what: format!("part `{called}` has no verdict: {why}"),
+                ..MissingPart::default()
             });
         } else if found.run {
             contents.runs.push(root.to_owned());

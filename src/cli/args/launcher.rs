@@ -2,10 +2,11 @@
 
 use strum::IntoEnumIterator;
 
+use super::balance::BalanceArgs;
 use super::selection::value;
-use crate::model::{Fault, Result};
+use crate::model::{Fault, Result, Shard};
 use crate::suite::words::parse_seconds;
-use crate::suite::{LauncherKind, LauncherOptions, MAX_SHARDS};
+use crate::suite::{LauncherKind, LauncherOptions};
 
 #[derive(clap::Args, Clone, Debug, Default)]
 #[command(next_help_heading = "On a cluster")]
@@ -16,8 +17,10 @@ pub(crate) struct LauncherArgs {
     #[arg(long, value_name = "NAME", value_parser = kind)]
     pub launcher: Option<LauncherKind>,
     /// Number of jobs to split the suite into [default: `shards` in [launcher], else 1]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_SHARDS)))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=Shard::MAX as i64))]
     pub shards: Option<u32>,
+    #[command(flatten)]
+    pub balance: BalanceArgs,
     /// Option for the scheduler, such as --launcher-option=--gres=gpu:h100:1; repeatable [default: `options` in [launcher],
     /// else --exclusive]
     #[arg(long = "launcher-option", value_name = "OPTION", allow_hyphen_values = true)]
@@ -34,9 +37,11 @@ fn kind(text: &str) -> std::result::Result<LauncherKind, String> {
 }
 
 /// The flags that are not for the jobs, and whether a value follows.
-const NOT_OF_A_JOB: [(&str, bool); 7] = [
+const NOT_OF_A_JOB: [(&str, bool); 9] = [
     ("--launcher", true),
     ("--shards", true),
+    ("--balance", true),
+    ("--costs", true),
     ("--launcher-option", true),
     ("--queue-wait", true),
     ("--artifacts", true),
@@ -48,6 +53,11 @@ impl LauncherArgs {
     /// The flags over the options of a suite file. Errors: flags of a launcher without one; not a duration.
     pub(crate) fn over(&self, mut options: LauncherOptions) -> Result<LauncherOptions> {
         options.kind.set_by_flag("--launcher", self.launcher);
+        if options.kind.value == LauncherKind::None && self.balance.balance.is_some() {
+            let next = "take it out, or let a scheduler run the shards with `--launcher slurm`; for a matrix of GitHub the plan \
+                        is made by `gbench-ci matrix --balance`";
+            return Err(Fault::at_flag("--balance", "one process measures the whole suite", next));
+        }
         let of_jobs = [
             ("--shards", self.shards.is_some()),
             ("--launcher-option", !self.launcher_option.is_empty()),
@@ -61,8 +71,7 @@ impl LauncherArgs {
         options.shards.set_by_flag("--shards", self.shards);
         let words = (!self.launcher_option.is_empty()).then(|| self.launcher_option.clone());
         options.options.set_by_flag("--launcher-option", words);
-        let wait =
-            value("--queue-wait", &self.queue_wait, parse_seconds, "a duration such as 30m or 4h")?;
+        let wait = value("--queue-wait", &self.queue_wait, parse_seconds, "a duration such as 30m or 4h")?;
         options.queue_wait.set_by_flag("--queue-wait", wait.map(Some));
         Ok(options)
     }
@@ -93,7 +102,7 @@ mod tests {
 
     #[test]
     fn a_job_has_the_words_that_are_not_for_the_launcher() {
-        let words = "gbench-ci --color never compare a..b --launcher=slurm --shards 4 --benchmark k/* --launcher-option \
+        let words = "gbench-ci --color never compare a..b --launcher=slurm --balance cost --shards 4 --costs=x --benchmark k/* --launcher-option \
                      --gres=gpu:1 --all --budget=2m --artifacts /x";
         let words = words.split_whitespace().map(str::to_owned);
         assert_eq!(words_of_jobs(words, Some("a..b")), ["--benchmark", "k/*", "--budget=2m"]);

@@ -1,5 +1,6 @@
 //! The flags that several commands share, and the parts of requests that they become.
 
+mod balance;
 mod given;
 mod ingest;
 mod launcher;
@@ -11,6 +12,7 @@ mod selection;
 mod sweep;
 mod words;
 
+pub(super) use balance::BalanceArgs;
 pub(super) use given::GivenFlags;
 pub(super) use ingest::IngestArgs;
 pub(super) use launcher::{LauncherArgs, words_of_jobs};

@@ -7,6 +7,7 @@ use strum::IntoEnumIterator;
 
 use crate::app::request::{GivenFlag, SelectionRequest, SettingsRequest};
 use crate::model::{Fault, Result, Shard, Thermal};
+use crate::suite::plan::ShardPlan;
 use crate::suite::words::{parse_memory_clock, parse_power_limit, parse_ratio, parse_seconds};
 use crate::suite::{Overrides, Selection, commas};
 
@@ -42,6 +43,10 @@ pub(crate) struct SelectionArgs {
     /// Only part I of N of the cases, so that several jobs can share a suite: 2/3
     #[arg(long, value_name = "I/N")]
     pub shard: Option<Shard>,
+    /// Cut the shards by the time that their cases are expected to take: the plan of `gbench-ci matrix --balance`, or a file
+    /// that contains it. All jobs of a suite need the same one
+    #[arg(long, value_name = "PLAN", requires = "shard")]
+    pub shard_plan: Option<String>,
 }
 
 impl SelectionArgs {
@@ -77,8 +82,22 @@ impl SelectionArgs {
         let given = lists.into_iter().chain([("--param", &self.params)]);
         let given =
             given.flat_map(|(flag, texts)| texts.iter().map(move |text| (flag, text.clone()))).collect();
-        Ok(SelectionRequest { config: self.config.clone(), selection, shard: self.shard, given })
+        let shard_plan = self.shard_plan.as_deref().map(shard_plan).transpose()?;
+        Ok(SelectionRequest { config: self.config.clone(), selection, shard: self.shard, shard_plan, given })
     }
+}
+
+/// The plan of a flag. Errors: neither a plan nor a file with one.
+fn shard_plan(text: &str) -> Result<ShardPlan> {
+    let next =
+        "pass on the whole text that `gbench-ci matrix --balance` wrote, or name the file of its `--plan`";
+    let shown: String = text.chars().take(40).collect();
+    let fault = |what: String| Fault::at_flag(format!("--shard-plan {shown}"), what, next);
+    if ShardPlan::is_begun_by(text) {
+        return text.parse().map_err(fault);
+    }
+    let read = std::fs::read_to_string(text).map_err(|error| fault(format!("cannot be read: {error}")))?;
+    read.parse().map_err(fault)
 }
 
 /// A struct of flags that clap reads. A flag with `=>` sets something of [`Overrides`]: it defines which, how its text is

@@ -9,6 +9,7 @@ use crate::app::paths::shown;
 use crate::cli::args::format_parser;
 use crate::cli::terminal::style;
 use crate::cli::terminal::write::{beside_report, wrote};
+use crate::compare::Absence;
 use crate::github::commands;
 use crate::model::{Exit, Result};
 use crate::report::github::untouched_words;
@@ -24,8 +25,8 @@ use crate::report::{Format, Input, Options};
 /// The merged verdict fails if a shard or the verdict of a part is missing, or if there are fewer parts than --expect. If no
 /// part measured anything because the change touches nothing that is measured, that is reported and nothing is written.
 ///
-/// Exit codes: that of the most severe part; 4 also if something is missing or nothing was merged; 2 if the parts do not
-/// belong together.
+/// Exit codes: that of the most severe part; 3 at least if parts are pending; 4 also if something is missing or nothing was
+/// merged; 2 if the parts do not belong together.
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct MergeArgs {
     /// Folder of a comparison or a run, or a folder that contains several
@@ -37,6 +38,10 @@ pub(crate) struct MergeArgs {
     /// Number of parts (results of matrix jobs) that must be present
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     expect: Option<u32>,
+    /// Merge the parts that have come so far: the others are pending, not missing. The verdict is not green before all have
+    /// come
+    #[arg(long, requires = "expect", conflicts_with = "measured")]
+    partial: bool,
     /// Result of the measuring jobs as GitHub reports it: if it is not `success` and no part explains why, the merged
     /// verdict counts as incomplete
     #[arg(long, value_name = "RESULT")]
@@ -55,7 +60,8 @@ pub(crate) struct MergeArgs {
 
 pub(crate) fn run(args: &MergeArgs, out: &mut impl Write) -> Result<Exit> {
     let (parts, measured) = (&args.parts, args.measured.as_deref());
-    let merged = merge(parts, &args.output, args.expect, measured, &args.fail_on)?;
+    let absence = if args.partial { Absence::Pending } else { Absence::Missing };
+    let merged = merge(parts, &args.output, args.expect, measured, &args.fail_on, absence)?;
     show_merged(merged, args.format, args.all, out)
 }
 
@@ -73,10 +79,13 @@ pub(crate) fn show_merged(
             Ok(Exit::Pass)
         }
         MergeResult::Verdict { merged, path, fail_on } => {
-            let (counts, conclusion) = (merged.counts.clone(), merged.conclusion);
+            let (counts, conclusion, is_pending) =
+                (merged.counts.clone(), merged.conclusion, merged.is_pending());
             let gate = print(&Input::Merged(merged), format, all, out)?;
             beside_report(format, &format!("merged {}", shown(&path)), out)?;
-            Ok(decide(&fail_on, &counts, conclusion, gate))
+            let exit = decide(&fail_on, &counts, conclusion, gate);
+            // Whatever fails the job: a verdict that waits for parts is not green.
+            Ok(if is_pending { exit.most_severe(Exit::Inconclusive) } else { exit })
         }
         MergeResult::Record { record, path, incomplete } => {
             let exit = print(&Input::Record(record), format, all, out)?;

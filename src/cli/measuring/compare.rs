@@ -9,6 +9,7 @@ use super::foreign_flags::refuse_others;
 use crate::app::compare::commits::{self, MeasuredCommits};
 use crate::app::compare::records::{self, ComparedRecords, RecordsRequest};
 use crate::app::compare::target::{CompareTarget, RecordSides, target};
+use crate::app::github::matrix::most_shards;
 use crate::app::github::merge::merge;
 use crate::app::ingest::AUTO;
 use crate::app::launch::{ClusterLaunch, LaunchRequest};
@@ -17,9 +18,10 @@ use crate::app::progress::Reporter;
 use crate::app::reports::site::write_verdict_page;
 use crate::app::reports::verdict_files::{anchor_beside, exit_from, rendered, write_as};
 use crate::app::request::{CommitsRequest, LocalSuite, RunRequest};
+use crate::app::shards::{Balance, balanced, named, of_store};
 use crate::app::store::stores::Stores;
 use crate::cli::args::{
-    GivenFlags, IngestArgs, LauncherArgs, MeasureArgs, ProfileArgs, RoundsArgs, SweepArgs,
+    BalanceArgs, GivenFlags, IngestArgs, LauncherArgs, MeasureArgs, ProfileArgs, RoundsArgs, SweepArgs,
     SweepFilterArgs, format_parser,
 };
 use crate::cli::args::{sweep, words_of_jobs};
@@ -28,10 +30,11 @@ use crate::cli::github::merge::show_merged;
 use crate::cli::terminal::progress::reporter;
 use crate::cli::terminal::style;
 use crate::cli::terminal::write::{check_place, wrote};
-use crate::compare::VerdictDocument;
+use crate::compare::{Absence, VerdictDocument};
 use crate::model::text::count;
 use crate::model::{Exit, Fault, Result};
 use crate::report::{Format, Options, SweepTables};
+use crate::suite::plan::ShardPlan;
 use crate::suite::{Benchmark, LauncherKind, LauncherOptions};
 
 /// Compare two commits, a baseline with a fresh run, or two records
@@ -214,7 +217,8 @@ fn launched(
     ];
     if let Some((flag, _)) = not_of_jobs.iter().find(|(_, given)| *given) {
         let what = "jobs of a launcher leave one merged verdict";
-        let next = "take it out, and use `merged/` in the folder of the launch; or measure here: `--launcher none`";
+        let next =
+            "take it out, and use `merged/` in the folder of the launch; or measure here: `--launcher none`";
         return Err(Fault::at_flag(*flag, what, next));
     }
     let queue_wait = options.queue_wait.value.map(Duration::from_secs_f64);
@@ -228,10 +232,12 @@ fn launched(
         None => {
             let range = commits::full_range(request, &home)?;
             let words = words_of_jobs(std::env::args(), args.base.as_deref());
+            let (shards, plan) = cut_of_launch(args, request, options, builtins, reporter)?;
             ClusterLaunch::new(&LaunchRequest {
                 range,
                 words,
-                shards: options.shards.value,
+                shards,
+                plan,
                 options: options.options.value.clone(),
                 home,
                 artifacts,
@@ -254,8 +260,47 @@ fn launched(
         let next = format!("see the warnings above, and continue with `--launcher slurm --resume {name}`");
         return Err(Fault::at("launch", what, next).exits(Exit::Failed));
     }
-    let merged = merge(&end.parts, &launch.folder().join("merged"), Some(launch.shards()), None, &[])?;
+    let (folder, shards) = (launch.folder().join("merged"), Some(launch.shards()));
+    let merged = merge(&end.parts, &folder, shards, None, &[], Absence::Missing)?;
     show_merged(merged, args.format, args.all, out)
+}
+
+/// The number of jobs, and the plan of their shards: as asked for, else by the times in the suite's store. Errors: those of
+/// [`balanced`].
+fn cut_of_launch(
+    args: &CompareArgs,
+    request: &CommitsRequest,
+    options: &LauncherOptions,
+    builtins: &[Benchmark],
+    reporter: &Reporter,
+) -> Result<(u32, Option<ShardPlan>)> {
+    let LauncherArgs { shards: asked, balance: BalanceArgs { balance, costs: sources }, .. } = &args.launcher;
+    let shards = options.shards.value;
+    let stored = || {
+        let local = LocalSuite::new(&request.run.selection, builtins);
+        Stores::new(args.store.as_deref()).of(local.file()).and_then(|stored| of_store(&stored))
+    };
+    let costs = match balance {
+        Some(_) if !sources.is_empty() => named(sources)?,
+        Some(_) => stored()?.ok_or_else(|| {
+            let next =
+                "name what was measured with `--costs`: a record, a folder of comparisons, or git:BRANCH";
+            Fault::at_flag("--balance", "the store has no run that shows how long the cases take", next)
+        })?,
+        // Nothing is asked for: a store that cannot be read, or has too few cases, is not a reason to stop.
+        None => match stored() {
+            Ok(Some(costs)) if shards > 1 && costs.fits(shards) => costs,
+            _ => return Ok((shards, None)),
+        },
+    };
+    // A time on the command line decides how many there are, whatever the suite file says.
+    let shards = match balance {
+        Some(Balance::Within(_)) => *asked,
+        _ => Some(shards),
+    };
+    let cut = balanced(balance.unwrap_or(Balance::Cost), shards, most_shards(1), costs)?;
+    cut.notes.iter().for_each(|note| reporter.note(note));
+    Ok((cut.estimate.shards, Some(cut.plan)))
 }
 
 fn records(

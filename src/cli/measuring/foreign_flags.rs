@@ -28,7 +28,7 @@ const BETWEEN_COMMITS: &str = "it has no meaning between commits";
 const RULES: [FlagRule; 7] = [
     FlagRule {
         flags: "--budget --rounds --interleave --controls --order-seed --no-sandbox --resume \
-                --suite-file --shard --launcher --shards --launcher-option --queue-wait",
+                --suite-file --shard --shard-plan --launcher --shards --balance --costs --launcher-option --queue-wait",
         kinds: &[Commits],
         what: "it only applies when two commits are compared",
         next: "take it out, or name commits: `gbench-ci compare BASE..HEAD`",

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::document::{MissingPart, VerdictPart, shard_words};
+use super::document::{Absence, MissingPart, VerdictPart, shard_words};
 use crate::verdict::conclusion::was_compared;
 use crate::verdict::document::SideSummary;
 use gbench_model::{Fault, Result, Shard};
@@ -27,9 +27,15 @@ pub(super) fn of_one_change(one: &VerdictPart, other: &VerdictPart) -> Result<()
     Err(Fault::at("merge", text, "merge the parts of one run of the workflow only"))
 }
 
-/// The missing parts of one machine. Errors: shards that do not belong together.
-pub(super) fn gaps_of(label: &str, parts: &[VerdictPart], known: &[MissingPart]) -> Result<Vec<MissingPart>> {
-    let gap = |shard, what| MissingPart { label: Some(label.to_owned()), shard, what };
+/// The missing parts of one machine. `absence`: of shards that did not come. Errors: shards that do not belong together.
+pub(super) fn gaps_of(
+    label: &str,
+    parts: &[VerdictPart],
+    known: &[MissingPart],
+    absence: Absence,
+) -> Result<Vec<MissingPart>> {
+    let gap =
+        |shard, what| MissingPart { label: Some(label.to_owned()), shard, what, ..MissingPart::default() };
     let mut gaps = Vec::new();
     let mut seen: BTreeMap<u32, &VerdictPart> = BTreeMap::new();
     let first = &parts[0];
@@ -45,6 +51,14 @@ pub(super) fn gaps_of(label: &str, parts: &[VerdictPart], known: &[MissingPart])
                 words(of)
             );
             let next = "cut the suite into the same number of shards in every job of one label";
+            return Err(Fault::at("merge", what, next));
+        }
+        let cut = |part: &VerdictPart| part.job.as_ref().and_then(|job| job.cut.clone());
+        // A job of an earlier version does not have it.
+        if cut(first).zip(cut(part)).is_some_and(|(one, other)| one != other) {
+            let what = format!("`{}` and `{}` cut the suite in different ways", first.name, part.name);
+            let next = "start all jobs of one label with the same selection and the same `--shard-plan`, on machines that \
+                        list the same cases";
             return Err(Fault::at("merge", what, next));
         }
         if let Some(shard) = part.shard()
@@ -72,10 +86,9 @@ pub(super) fn gaps_of(label: &str, parts: &[VerdictPart], known: &[MissingPart])
     };
     let of = first.shard().map_or(0, |shard| shard.of);
     let missing = (1..=of).filter(|index| !seen.contains_key(index)).map(|index| Shard { index, of });
-    gaps.extend(
-        missing
-            .filter(|shard| !said(*shard))
-            .map(|shard| gap(Some(shard), format!("{} is missing", shard_words(shard)))),
-    );
+    gaps.extend(missing.filter(|shard| !said(*shard)).map(|shard| {
+        let what = format!("{} is {}", shard_words(shard), absence.into_str());
+        MissingPart { absence, ..gap(Some(shard), what) }
+    }));
     Ok(gaps)
 }

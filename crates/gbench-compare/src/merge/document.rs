@@ -52,6 +52,18 @@ pub struct Group {
 }
 
 impl Merged {
+    /// True if parts may still come, of any of its machines: it is not the last word then, whatever is red already.
+    pub fn is_pending(&self) -> bool {
+        let of_groups = self.groups.iter().flat_map(|group| &group.verdict.warning_codes);
+        let mut codes = self.warning_codes.iter().chain(of_groups);
+        codes.any(|code| matches!(code, Warning::PendingPart { .. }))
+    }
+
+    /// The most severe kind of its gaps: all its warnings are about them.
+    pub(crate) fn absence(&self) -> Option<Absence> {
+        Absence::of_warnings(&self.warnings, &self.warning_codes, true)
+    }
+
     /// A single verdict as a merged one, with the verdict's sentence, counts and exit code.
     pub fn single(label: &str, verdict: VerdictDocument) -> Self {
         Self {
@@ -77,9 +89,43 @@ pub struct VerdictPart {
     pub verdict: VerdictDocument,
 }
 
+/// The meaning of a part that is not among the parts of a merge.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case", const_into_str)]
+pub enum Absence {
+    /// It may still come: nothing is decided before, but nothing has failed.
+    Pending,
+    /// It was lost.
+    #[default]
+    Missing,
+}
+
+impl Absence {
+    /// The least conclusion and exit code of a verdict that lacks such parts.
+    pub(crate) fn least(most: Option<Self>) -> (Conclusion, Exit) {
+        match most {
+            None => (Conclusion::Pass, Exit::Pass),
+            Some(Self::Pending) => (Conclusion::Inconclusive, Exit::Inconclusive),
+            Some(Self::Missing) => (Conclusion::Failed, Exit::Failed),
+        }
+    }
+
+    /// The most severe one of a document's warnings. `all`: they have no other subject, so that one without a code, of an
+    /// earlier version, is about a missing part.
+    pub(crate) fn of_warnings(warnings: &[String], codes: &[Warning], all: bool) -> Option<Self> {
+        let coded = codes.iter().filter_map(|code| match code {
+            Warning::MissingPart { .. } => Some(Self::Missing),
+            Warning::PendingPart { .. } => Some(Self::Pending),
+            _ => None,
+        });
+        coded.chain((all && warnings.len() > codes.len()).then_some(Self::Missing)).max()
+    }
+}
+
 /// Something that should be among the parts and is not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MissingPart {
+    pub absence: Absence,
     /// Which machine's, as far as it is known.
     pub label: Option<String>,
     pub shard: Option<Shard>,
@@ -98,14 +144,23 @@ impl VerdictPart {
     }
 }
 
+impl MissingPart {
+    pub(crate) fn warning(&self) -> Warning {
+        let text = self.what.clone();
+        match self.absence {
+            Absence::Pending => Warning::PendingPart { text },
+            Absence::Missing => Warning::MissingPart { text },
+        }
+    }
+}
+
 pub(crate) fn shard_words(shard: Shard) -> String {
     format!("shard {} of {}", shard.index, shard.of)
 }
 
-/// The most severe conclusion and exit code of groups; with gaps at least those of a failure.
-pub(crate) fn most_severe_of(groups: &[Group], gaps: bool) -> (Conclusion, Exit) {
-    let least = if gaps { (Conclusion::Failed, Exit::Failed) } else { (Conclusion::Pass, Exit::Pass) };
-    groups.iter().fold(least, |(conclusion, exit), group| {
+/// The most severe conclusion and exit code of groups; with gaps at least those of the gaps.
+pub(crate) fn most_severe_of(groups: &[Group], gaps: Option<Absence>) -> (Conclusion, Exit) {
+    groups.iter().fold(Absence::least(gaps), |(conclusion, exit), group| {
         let of_group = Exit::from_repr(group.verdict.exit_code).unwrap_or(Exit::Internal);
         (most_severe(conclusion, group.verdict.conclusion), exit.most_severe(of_group))
     })

@@ -9,26 +9,26 @@ mod shards;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::wording::sentence;
-use crate::wording::warning::Warning;
 use belonging::{gaps_of, of_one_change};
-use document::{Group, Merged, MissingPart, SCHEMA_MERGED, VerdictPart};
+use document::{Absence, Group, Merged, MissingPart, SCHEMA_MERGED, VerdictPart};
 use document::{counts_of, most_severe_of};
 use gbench_model::{Exit, Fault, Job, Result, SCHEMA_JOB};
 
-/// [`merge_with`] no known gap.
+/// [`merge_with`] no known gap, after all parts had their chance to come.
 pub fn merge(parts: Vec<VerdictPart>) -> Result<Merged> {
-    merge_with(parts, Vec::new())
+    merge_with(parts, Vec::new(), Absence::Missing)
 }
 
 /// One answer for all parts. Their jobs' labels and shards show which of them belong together; among others, a part
 /// without a job is a separate machine, named after its folder.
 ///
-/// `gaps`: what the caller knows to be missing. Each, and each shard that did not come, makes conclusion and exit code
-/// at least those of [`crate::Conclusion::Failed`].
+/// `gaps`: what the caller knows to be missing. Each makes conclusion and exit code at least those of
+/// [`crate::Conclusion::Failed`], or of [`crate::Conclusion::Inconclusive`] if it is pending. `absence`: whether a shard that
+/// did not come is missing or pending.
 ///
 /// Errors: no part at all, with exit code 4; with exit code 2, and both parts named: a shard or a row that two parts
 /// bring, other commits, another rule or policy, shards of another number.
-pub fn merge_with(parts: Vec<VerdictPart>, gaps: Vec<MissingPart>) -> Result<Merged> {
+pub fn merge_with(parts: Vec<VerdictPart>, gaps: Vec<MissingPart>, absence: Absence) -> Result<Merged> {
     let Some(first) = parts.first() else {
         let missing: Vec<String> = gaps.into_iter().map(|gap| gap.what).collect();
         let why = if missing.is_empty() { String::new() } else { format!(": {}", missing.join("; ")) };
@@ -44,13 +44,13 @@ pub fn merge_with(parts: Vec<VerdictPart>, gaps: Vec<MissingPart>) -> Result<Mer
     let mut by_gap = gaps;
     for (label, parts) in &by_label {
         parts.iter().try_for_each(|part| of_one_change(&parts[0], part))?;
-        by_gap.extend(gaps_of(label, parts, &by_gap)?);
+        by_gap.extend(gaps_of(label, parts, &by_gap, absence)?);
     }
     let groups: Vec<Group> = by_label
         .into_iter()
         .map(|(label, parts)| {
             let own = by_gap.iter().filter(|gap| gap.label.as_ref() == Some(&label));
-            let own: Vec<String> = own.map(|gap| gap.what.clone()).collect();
+            let own: Vec<&MissingPart> = own.collect();
             Ok(Group { verdict: shards::shards(parts, &own)?, label })
         })
         .collect::<Result<_>>()?;
@@ -66,7 +66,7 @@ fn whole(groups: Vec<Group>, gaps: &[MissingPart]) -> Merged {
         None => gap.what.clone(),
     };
     let warnings: Vec<String> = gaps.iter().map(text).collect();
-    let (conclusion, exit) = most_severe_of(&groups, !warnings.is_empty());
+    let (conclusion, exit) = most_severe_of(&groups, gaps.iter().map(|gap| gap.absence).max());
     Merged {
         schema: SCHEMA_MERGED.into(),
         tool_version: env!("CARGO_PKG_VERSION").into(),
@@ -76,7 +76,7 @@ fn whole(groups: Vec<Group>, gaps: &[MissingPart]) -> Merged {
         counts: counts_of(&groups),
         groups,
         warnings,
-        warning_codes: gaps.iter().map(|gap| Warning::MissingPart { text: gap.what.clone() }).collect(),
+        warning_codes: gaps.iter().map(MissingPart::warning).collect(),
     }
 }
 
@@ -122,6 +122,7 @@ pub fn merged_job(jobs: &[Job], merged: &Merged) -> Option<Job> {
         schema: SCHEMA_JOB.into(),
         label: if one_label { first.label.clone() } else { String::new() },
         shard: None,
+        cut: None,
         exit_code: merged.exit_code,
         fail_on: if strictest { Vec::new() } else { words.into_iter().cloned().collect() },
         sources,
@@ -132,9 +133,9 @@ pub fn merged_job(jobs: &[Job], merged: &Merged) -> Option<Job> {
 }
 
 /// Checks a merged document against its groups, and these against their rows. A group may be more severe than its rows
-/// only by a gap, and then the document names one. Errors: the first contradiction, in one sentence without a period.
+/// only by a gap, and then the document names one, missing or pending. Errors: the first contradiction, in one sentence without a period.
 pub fn check_merged_consistency(merged: &Merged) -> Result<(), String> {
-    let gaps = !merged.warnings.is_empty();
+    let gaps = merged.absence();
     let mut labels = BTreeSet::new();
     if merged.groups.is_empty() {
         return Err("it has no group".into());

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use super::document::VerdictPart;
+use super::document::{Absence, MissingPart, VerdictPart};
 use crate::evidence::validity::{MIN_ROUNDS, location_shift};
 use crate::remarks::device_code_rows;
 use crate::verdict::conclusion::{
@@ -10,7 +10,7 @@ use crate::verdict::conclusion::{
 };
 use crate::verdict::curves;
 use crate::verdict::document::{Method, RoundsMethod, Row, SCHEMA_VERDICT, SideSummary, VerdictDocument};
-use crate::verdict::outcome::{Conclusion, Verdict};
+use crate::verdict::outcome::Verdict;
 use crate::wording::parts::counted;
 use crate::wording::sentence;
 use crate::wording::warning::Warning;
@@ -23,19 +23,21 @@ const MAX_COMMANDS: usize = 64;
 /// stays as it is.
 ///
 /// Errors: another rule or policy; a row that two parts bring.
-pub(super) fn shards(mut parts: Vec<VerdictPart>, gaps: &[String]) -> Result<VerdictDocument> {
+pub(super) fn shards(mut parts: Vec<VerdictPart>, gaps: &[&MissingPart]) -> Result<VerdictDocument> {
     let mut document = match parts.len() {
         1 => parts.remove(0).verdict,
         _ => of_several(parts)?,
     };
     if !gaps.is_empty() {
         let exit = Exit::from_repr(document.exit_code).unwrap_or(Exit::Internal);
-        document.conclusion = most_severe(document.conclusion, Conclusion::Failed);
-        document.exit_code = exit.most_severe(Exit::Failed).code();
-        let missing = gaps.iter().map(|text| Warning::MissingPart { text: text.clone() }.coded());
+        let least = Absence::least(gaps.iter().map(|gap| gap.absence).max());
+        document.conclusion = most_severe(document.conclusion, least.0);
+        document.exit_code = exit.most_severe(least.1).code();
+        let missing = gaps.iter().map(|gap| gap.warning().coded());
         let coded: Vec<_> = missing.chain(document.coded_warnings()).collect();
         (document.warnings, document.warning_codes) = coded.into_iter().unzip();
-        document.sentence = sentence::of_verdict(&document, gaps);
+        let texts: Vec<String> = gaps.iter().map(|gap| gap.what.clone()).collect();
+        document.sentence = sentence::of_verdict(&document, &texts);
     }
     Ok(document)
 }
@@ -292,19 +294,23 @@ fn replays(parts: &[VerdictPart]) -> Vec<RunId> {
 }
 
 /// [`crate::check_consistency`] of a group: besides the result of its rows it may be inconclusive to the letter because a shard
-/// decided nothing, and, where the whole has gaps, failed.
+/// decided nothing, and, where the whole has gaps, what these make of it at least.
 pub(super) fn check_group_consistency(
     document: &VerdictDocument,
-    gaps: bool,
+    gaps: Option<Absence>,
 ) -> std::result::Result<(), String> {
     let (conclusion, mut exits) = derived(document);
     if document.rows.iter().any(|row| row.verdict == Verdict::Inconclusive) && exits.contains(&Exit::Pass) {
         exits.push(Exit::Inconclusive);
     }
-    let failed: Vec<Exit> = exits.iter().map(|exit| exit.most_severe(Exit::Failed)).collect();
-    let plain = check_says(document, conclusion, &exits);
-    if gaps && check_says(document, most_severe(conclusion, Conclusion::Failed), &failed).is_ok() {
+    let with = |absence: Absence| {
+        let (least, exit) = Absence::least(Some(absence));
+        let exits: Vec<Exit> = exits.iter().map(|other| other.most_severe(exit)).collect();
+        check_says(document, most_severe(conclusion, least), &exits)
+    };
+    let possible = [Absence::Pending, Absence::Missing].into_iter().filter(|absence| Some(*absence) <= gaps);
+    if possible.map(with).any(|answer| answer.is_ok()) {
         return Ok(());
     }
-    plain
+    check_says(document, conclusion, &exits)
 }

@@ -125,8 +125,8 @@ impl ProcessSession<'_> {
             (RowTest::Tested(test), spread) => {
                 let assumed = known.scale.of_share(ASSUMED_DEVIATION).powi(2);
                 let seen = spread.filter(|spread| spread.excess() > assumed);
-                let (variance, freedom) =
-                    seen.map_or((assumed, MOST_FREEDOM_OF_OTHERS), |spread| (spread.excess(), spread.freedom));
+                let (variance, freedom) = seen
+                    .map_or((assumed, MOST_FREEDOM_OF_OTHERS), |spread| (spread.excess(), spread.freedom));
                 let welch = wider(test.welch, variance, variance, freedom);
                 RowTest::Tested(Test { welch, trimmed: None, ..test })
             }

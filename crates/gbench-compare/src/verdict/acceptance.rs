@@ -14,10 +14,9 @@ use serde::{Deserialize, Serialize};
 use super::conclusion::{counts, derived, most_severe, worse_by};
 use super::curves;
 use super::document::{Row, VerdictDocument};
-use super::outcome::{Conclusion, Verdict};
-use crate::merge::document::{Group, Merged};
+use super::outcome::Verdict;
+use crate::merge::document::{Absence, Group, Merged};
 use crate::merge::document::{counts_of, most_severe_of};
-use crate::wording::warning::Warning;
 use gbench_model::{CaseId, Exit};
 
 pub const SCHEMA_ACCEPTANCES: &str = "gbench-ci/acceptances/v1";
@@ -281,7 +280,7 @@ impl AppliedAcceptances {
             return merged.clone();
         }
         let groups: Vec<Group> = merged.groups.iter().map(|group| self.settled_group(group)).collect();
-        let (conclusion, exit) = most_severe_of(&groups, !merged.warnings.is_empty());
+        let (conclusion, exit) = most_severe_of(&groups, merged.absence());
         let counts = counts_of(&groups);
         Merged { conclusion, exit_code: exit.code(), counts, groups, ..merged.clone() }
     }
@@ -302,13 +301,9 @@ impl AppliedAcceptances {
         let (conclusion, exits) = derived(&verdict);
         // The document leaves several codes possible: the most severe is taken.
         let exit = exits.into_iter().fold(Exit::Pass, Exit::most_severe);
-        let has_gap =
-            verdict.warning_codes.iter().any(|warning| matches!(warning, Warning::MissingPart { .. }));
-        let (conclusion, exit) = if has_gap {
-            (most_severe(conclusion, Conclusion::Failed), exit.most_severe(Exit::Failed))
-        } else {
-            (conclusion, exit)
-        };
+        let gaps = Absence::of_warnings(&verdict.warnings, &verdict.warning_codes, false);
+        let least = Absence::least(gaps);
+        let (conclusion, exit) = (most_severe(conclusion, least.0), exit.most_severe(least.1));
         (verdict.conclusion, verdict.exit_code) = (conclusion, exit.code());
         Group { label: group.label.clone(), verdict }
     }

@@ -149,6 +149,9 @@ pub enum Warning {
     /// Something that should be among the parts is not.
     #[display("{text}")]
     MissingPart { text: String },
+    /// A part of a partial merge that may still come.
+    #[display("{text}")]
+    PendingPart { text: String },
     /// A warning of a version that gave no codes.
     #[display("")]
     Uncoded {},

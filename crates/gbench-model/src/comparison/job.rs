@@ -30,6 +30,9 @@ pub struct Job {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub label: String,
     pub shard: Option<Shard>,
+    /// Digest of the cases of all shards, 16 hexadecimal digits: the jobs of one machine must have the same. Absent in jobs
+    /// of earlier versions, and where the suite is not cut.
+    pub cut: Option<String>,
     /// The gate's own exit code, before `fail-on` looked at it.
     pub exit_code: u8,
     /// Words of `--fail-on`; empty if the gate's own exit code decides.

@@ -32,6 +32,7 @@ impl CheckPage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case", const_into_str)]
 pub enum CheckState {
+    /// Before the measurement has ended, or while parts of it are pending. Blocks.
     InProgress,
     Success,
     Failure,
@@ -83,8 +84,14 @@ pub fn check(merged: &Merged, context: &PublishContext) -> CheckPage {
     let merged = &with_ci_advice(merged, context);
     let layout = CommentLayout { opening: answer(merged, context), limit: MAX_CHECK, unchanged: None };
     let text = folds(merged, context, MAX_CHECK);
+    let state = match CheckState::new(&settled, context) {
+        // Nothing that may still come makes a failure good.
+        CheckState::Failure => CheckState::Failure,
+        _ if merged.is_pending() => CheckState::InProgress,
+        state => state,
+    };
     CheckPage {
-        state: CheckState::new(&settled, context),
+        state,
         title: plain(&(title(merged) + &in_title(context)), 255),
         summary: page(merged, context, layout),
         text: Some(text).filter(|text| !text.is_empty()),
@@ -103,7 +110,8 @@ pub(super) fn title(merged: &Merged) -> String {
         Conclusion::Inconclusive if !decided => format!("Nothing could be decided: {counts}"),
         _ => counts,
     };
-    plain(&title, 255)
+    let pending = if merged.is_pending() { "; parts are pending" } else { "" };
+    plain(&format!("{title}{pending}"), 255)
 }
 
 /// The check during the measurement.

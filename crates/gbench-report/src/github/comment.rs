@@ -64,7 +64,11 @@ pub fn step_summary(merged: &Merged, context: &PublishContext) -> String {
 fn opening(merged: &Merged, context: &PublishContext) -> String {
     let settled = context.accepted.settled(merged).conclusion;
     let all_accepted = settled == Conclusion::Pass && merged.conclusion != Conclusion::Pass;
-    let word = if all_accepted { "accepted" } else { settled.into_str() };
+    let word = match settled {
+        _ if all_accepted => "accepted",
+        Conclusion::Inconclusive if merged.is_pending() => "pending",
+        settled => settled.into_str(),
+    };
     let sign = Emphasis::from(settled).look().sign;
     format!("### {sign} {}: {word}\n\n{}", gate(context), answer(merged, context))
 }

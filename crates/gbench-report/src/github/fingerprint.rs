@@ -14,6 +14,10 @@ pub fn fingerprint(merged: &Merged, accepted: &AppliedAcceptances) -> String {
         let warnings = group.verdict.warning_codes.iter().filter(|warning| warning.is_of_definitions());
         said.extend(warnings.map(|warning| json(&(&group.label, warning))));
     }
+    if merged.is_pending() {
+        // The comment changes with each part that comes, also where it finds nothing.
+        said.extend(merged.warnings.iter().map(json));
+    }
     said.sort();
     let verdict = json(&(merged.conclusion, said));
     if accepted.is_empty() {

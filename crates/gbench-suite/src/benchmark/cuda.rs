@@ -440,7 +440,9 @@ impl CudaEntry {
     /// The folder that has the files of all cases: that of the file, without parts that parameters name.
     pub fn folder(&self, dir: &Path) -> PathBuf {
         let parts = Path::new(&self.file).parent().into_iter().flat_map(Path::components);
-        dir.join(parts.take_while(|part| !part.as_os_str().to_string_lossy().contains('{')).collect::<PathBuf>())
+        dir.join(
+            parts.take_while(|part| !part.as_os_str().to_string_lossy().contains('{')).collect::<PathBuf>(),
+        )
     }
 }
 

@@ -4,11 +4,13 @@
 //! a [`RoundsPlan`]: base and head in rounds, in a random order with a recorded seed, so that drift of the machine affects both
 //! sides alike.
 
+mod balance;
 mod case_id;
 mod claims;
 mod order;
 mod rounds;
 mod shard;
+mod shard_plan;
 
 use std::sync::Arc;
 
@@ -22,7 +24,8 @@ pub use case_id::case_id;
 pub use claims::check_claims;
 pub use order::RunOrder;
 pub use rounds::{PlannedPair, RoundsPlan, choose_controls, common_cases};
-pub use shard::keep_shard;
+pub use shard::{ShardCut, keep_shard};
+pub use shard_plan::{ShardEstimate, ShardPlan};
 
 /// An ordinary run: case after case, each with the processes that its settings ask for.
 #[derive(Clone, Debug)]

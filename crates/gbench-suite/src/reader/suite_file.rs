@@ -195,7 +195,15 @@ fn read_suite(
     }
     let source = Source::File { path: path.into(), sha256: sha256_hex(text.as_bytes()) };
     let components = components.unwrap_or_default();
-    Some(Suite { description, components, gate, run, profile, launcher, ..Suite::new(name, source, benchmarks) })
+    Some(Suite {
+        description,
+        components,
+        gate,
+        run,
+        profile,
+        launcher,
+        ..Suite::new(name, source, benchmarks)
+    })
 }
 
 fn folder_of(path: &Path) -> PathBuf {

@@ -45,7 +45,7 @@ const OTHERS: [&str; 19] = [
 const OTHER_PREFIXES: [&str; 3] = [line::env::PARAM_PREFIX, "GBENCH_TEST_", "GBENCH_CORPUS"];
 
 /// The action's inputs, which its scripts turn into flags.
-const OF_THE_ACTION: [&str; 29] = [
+const OF_THE_ACTION: [&str; 31] = [
     "ACTION_REPOSITORY",
     "ALLOW_FORKS",
     "ARTIFACT",
@@ -69,8 +69,10 @@ const OF_THE_ACTION: [&str; 29] = [
     "NAME",
     "OUTCOME",
     "PAGES",
+    "PARTIAL",
     "PHASE",
     "SHARD",
+    "SHARD_PLAN",
     "STORE",
     "SUITE",
     "TOKEN",
@@ -177,7 +179,12 @@ fn variable(key: &str) -> String {
 /// Each setting as in `config show`, and who may set it. Settings that the environment must not set are also known without
 /// their table's name.
 fn known() -> Vec<(String, SetBy)> {
-    let of_tables = [("gate", Gate::KEYS), ("run", RunOptions::KEYS), ("profile", ProfileOptions::KEYS), ("launcher", LauncherOptions::KEYS)];
+    let of_tables = [
+        ("gate", Gate::KEYS),
+        ("run", RunOptions::KEYS),
+        ("profile", ProfileOptions::KEYS),
+        ("launcher", LauncherOptions::KEYS),
+    ];
     let of_tables =
         || of_tables.iter().flat_map(|(table, keys)| keys.iter().map(move |(key, by)| (*table, *key, *by)));
     let own = Settings::KEYS.iter().map(|(key, by)| ((*key).to_owned(), *by));

@@ -9,7 +9,7 @@ use crate::reader::file_patterns;
 use crate::reader::item::{Item, set};
 use crate::reader::table::Table;
 use gbench_model::{
-    Budget, ClockChoice, Interleaving, MetricSet, Profiler, Setting, Strictness, format_duration,
+    Budget, ClockChoice, Interleaving, MetricSet, Profiler, Setting, Shard, Strictness, format_duration,
 };
 
 /// [`gbench_model::settings`] with a further expression in a row, which reads the setting from the file. `then` names a key
@@ -141,14 +141,11 @@ pub enum LauncherKind {
     Slurm,
 }
 
-/// Jobs of one comparison, as many as GitHub runs of one matrix.
-pub const MAX_SHARDS: u32 = 256;
-
 options! {
     /// `[launcher]`: who runs a comparison of commits, and in how many jobs.
     pub struct LauncherOptions {
         flag("--launcher") kind: LauncherKind = LauncherKind::None, Item::variant, |it| it.into_str();
-        flag("--shards") shards: u32 = 1, |item| item.number_of(1..=MAX_SHARDS);
+        flag("--shards") shards: u32 = 1, |item| item.number_of(1..=Shard::MAX);
         /// Options for the scheduler; none: the whole node.
         flag("--launcher-option") options: Vec<String> = Vec::new(), |item| item.texts("[\"--gres=gpu:1\"]");
         /// Maximum seconds that a job may wait for its allocation; `None`: unlimited.

@@ -151,7 +151,8 @@ fn look_for(item: &Item, dir: &Path, sweep: &SweptParams) {
     let key = item.key;
     let Some(file) = item.value.as_str().filter(|file| !file.trim().is_empty()) else { return };
     let paths = sweep.points.iter().map(|point| with_params(file, point));
-    let missing = paths.map(|file| (dir.join(&file), file)).find(|(path, file)| is_below(file) && !path.is_file());
+    let missing =
+        paths.map(|file| (dir.join(&file), file)).find(|(path, file)| is_below(file) && !path.is_file());
     if let Some((path, file)) = missing {
         let what = if path.is_dir() { "is a folder" } else { "is not there" };
         let build = if key == "image" { ", or name its compiler in `build`" } else { "" };
