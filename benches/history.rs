@@ -127,7 +127,7 @@ fn tables() -> ExitCode {
 fn million(goals: &mut Goals) {
     let (runs, cases, processes, samples) = MILLION;
     println!("\n{runs} runs x {cases} cases of {processes} x {samples} samples, as files\n");
-    println!("{:<10} {:<42} {:>12} {:>12}", "store", "what", "time", "memory");
+    println!("{:<10} {:<42} {:>12} {:>12}", "store", "step", "time", "memory");
     let there = tempfile::tempdir().expect("a temporary folder");
     let folder = there.path();
     role(&[WRITE_MILLION, &text(folder)]);
@@ -292,7 +292,7 @@ fn write_cold(folder: &Path) {
 /// A branch and a folder with the same runs, and the record of the next one.
 fn write_million(folder: &Path) {
     git2::Repository::init(folder).expect("a repository");
-    std::fs::write(folder.join("gbench.toml"), "[run]\nkeep = 20000\n").expect("a suite file");
+    std::fs::write(folder.join("gbench.toml"), "[run]\nkeep = 20000\n[[benchmark]]\nid = 'case/c7'\ncommand = ['true']\n").expect("a suite file");
     let kept = folder.join("kept/baselines/nightly");
     std::fs::create_dir_all(&kept).expect("a folder");
     append(folder, 0, MILLION.0);
