@@ -127,23 +127,26 @@ fn tables() -> ExitCode {
 fn million(goals: &mut Goals) {
     let (runs, cases, processes, samples) = MILLION;
     println!("\n{runs} runs x {cases} cases of {processes} x {samples} samples, as files\n");
-    println!("{:<10} {:<42} {:>12} {:>12}", "store", "step", "time", "memory");
+    println!("{:<10} {:<42} {:>12} {:>12} {:>12}", "store", "step", "time", "processor", "memory");
     let there = tempfile::tempdir().expect("a temporary folder");
     let folder = there.path();
     role(&[WRITE_MILLION, &text(folder)]);
     for (store, address) in [("branch", format!("git:{BRANCH}")), ("folder", "dir:kept".to_owned())] {
-        let mut line = |what: &str, ended: Ended, wall: Option<Duration>, memory: Option<u64>| {
+        let mut line = |what: &str, ended: Ended, most: Option<Duration>| {
             assert!(ended.status.success(), "{store}: {what}");
-            let (took, peak) = (milliseconds(ended.wall), megabytes(ended.peak_bytes));
-            println!("{store:<10} {what:<42} {took:>12} {peak:>12}");
-            let mut check =
-                |measured, goal: String, met| goals.check(&format!("{store}: {what}"), measured, &goal, met);
-            if let Some(wall) = wall {
-                check(took, format!("< {} s", wall.as_secs()), ended.wall < wall);
-            }
-            if let Some(memory) = memory {
-                check(peak, format!("< {}", megabytes(memory)), ended.peak_bytes < memory);
-            }
+            let (wall, cpu) = (milliseconds(ended.wall), milliseconds(ended.cpu));
+            let peak = megabytes(ended.peak_bytes);
+            println!("{store:<10} {what:<42} {wall:>12} {cpu:>12} {peak:>12}");
+            let Some(most) = most else { return };
+            // Other work on the machine makes the wall time longer. None of these steps has a second thread.
+            goals.check(
+                &format!("{store}: {what}, time"),
+                cpu,
+                &format!("< {} s", most.as_secs()),
+                ended.cpu < most,
+            );
+            let met = ended.peak_bytes < ALL_MEMORY_GOAL;
+            goals.check(&format!("{store}: {what}, memory"), peak, &megabytes(ALL_MEMORY_GOAL), met);
         };
         let gate = |arguments: &[&str]| {
             let report = File::create(folder.join("report")).expect("a file for the report");
@@ -155,28 +158,23 @@ fn million(goals: &mut Goals) {
             "branch" => run(Command::new(this_bench()).args([APPEND, &text(folder)])),
             _ => gate(&["baseline", "save", "nightly", "next.json"]),
         };
-        line("a run is added", appended, Some(APPEND_GOAL), None);
+        line("a run is added", appended, Some(APPEND_GOAL));
         let one = ["history", "case/c7", "--runs", "0"];
-        line("one case, the first time", gate(&one), Some(ALL_GOAL), Some(ALL_MEMORY_GOAL));
-        line("one case", gate(&one), Some(CASE_GOAL), None);
+        line("one case, the first time", gate(&one), Some(ALL_GOAL));
+        line("one case", gate(&one), Some(CASE_GOAL));
         let all = ["history", "--all", "--runs", "0"];
-        line("all cases", gate(&all), Some(ALL_GOAL), Some(ALL_MEMORY_GOAL));
+        line("all cases", gate(&all), Some(ALL_GOAL));
         std::fs::remove_dir_all(folder.join(".gbench/cache")).expect("a cache");
-        line("all cases, the first time", gate(&all), Some(ALL_GOAL), Some(ALL_MEMORY_GOAL));
+        line("all cases, the first time", gate(&all), Some(ALL_GOAL));
         let openmetrics = ["history", "--runs", "0", "--format", "openmetrics", "--output", "figures.txt"];
-        line("all cases as OpenMetrics", gate(&openmetrics), None, None);
+        line("all cases as OpenMetrics", gate(&openmetrics), None);
         if cfg!(feature = "parquet") {
             let parquet = ["history", "--format", "parquet", "--output", "figures/"];
-            line("all cases as Parquet, by month", gate(&parquet), None, None);
-            line("the same again", gate(&parquet), None, None);
+            line("all cases as Parquet, by month", gate(&parquet), None);
+            line("the same again", gate(&parquet), None);
         }
-        line("site, 400 runs", gate(&["site", &format!("site-of-{store}")]), None, None);
-        line(
-            "what `bisect CASE` reads",
-            gate(&["history", "case/c7", "--format", "json"]),
-            Some(CASE_GOAL),
-            None,
-        );
+        line("site, 400 runs", gate(&["site", &format!("site-of-{store}")]), None);
+        line("what `bisect CASE` reads", gate(&["history", "case/c7", "--format", "json"]), Some(CASE_GOAL));
     }
 }
 
@@ -292,7 +290,11 @@ fn write_cold(folder: &Path) {
 /// A branch and a folder with the same runs, and the record of the next one.
 fn write_million(folder: &Path) {
     git2::Repository::init(folder).expect("a repository");
-    std::fs::write(folder.join("gbench.toml"), "[run]\nkeep = 20000\n[[benchmark]]\nid = 'case/c7'\ncommand = ['true']\n").expect("a suite file");
+    std::fs::write(
+        folder.join("gbench.toml"),
+        "[run]\nkeep = 20000\n[[benchmark]]\nid = 'case/c7'\ncommand = ['true']\n",
+    )
+    .expect("a suite file");
     let kept = folder.join("kept/baselines/nightly");
     std::fs::create_dir_all(&kept).expect("a folder");
     append(folder, 0, MILLION.0);

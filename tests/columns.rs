@@ -20,7 +20,7 @@ fn turn(number: u32) -> HistoryEntry {
     let side = number as usize % 2;
     let card = if side == 0 { 1.0 } else { 0.7 };
     let mut entry = night(number, &[("kernels/gemm", if number < 60 { card } else { card * 1.06 })]);
-    entry.record.manifest.host.hostname = Probe::Known(format!("node-{side}"));
+    on_host(&mut entry, &format!("GPU-{side}"));
     for case in &mut entry.record.cases {
         case.id.device = CARDS[side].into();
     }
@@ -28,6 +28,12 @@ fn turn(number: u32) -> HistoryEntry {
         entry.conclusion = Some("regressed".into());
     }
     entry
+}
+
+/// Machines of one model differ by the ids of their GPUs.
+fn on_host(entry: &mut HistoryEntry, uuid: &str) {
+    let Probe::Known(gpu) = &mut entry.record.manifest.gpu else { panic!("these records have a GPU") };
+    gpu.devices[0].uuid = Probe::Known(uuid.into());
 }
 
 fn repository(turns: u32) -> Sandbox {
@@ -95,11 +101,13 @@ fn a_parser_of_openmetrics_finds_every_figure_under_the_labels_of_the_page() {
         ("param_block_size", "1"),
         ("param_case", "2"),
         ("param_le", "3"),
-        ("host", "node-0"),
         ("device", CARDS[0]),
     ] {
         assert_eq!(gemm["labels"][label], value, "{label}");
     }
+    let hosts: BTreeSet<String> =
+        samples("gbench_value").iter().map(|sample| sample["labels"]["host"].to_string()).collect();
+    assert!(hosts.len() == 2 && hosts.iter().all(|host| host.starts_with("\"GPUs ")), "{hosts:?}");
     assert_eq!(gemm["timestamp"], 1_767_225_600.0);
     assert_eq!(samples("gbench_run_info")[0]["value"], 1.0);
     let page = page("columns.md");
@@ -209,7 +217,8 @@ mod parquet {
 
     #[test]
     fn a_new_run_writes_the_file_of_its_month_and_no_other() {
-        let sandbox = repository(58);
+        // Up to the last day of February.
+        let sandbox = repository(59);
         let (root, folder) = (sandbox.root(), sandbox.root().join("figures"));
         let export = |line: &str| ran(&root, &format!("history --format parquet --output {line}")).exits(0);
         export("figures/").says("2 months in figures/, 2 written");
@@ -225,10 +234,10 @@ mod parquet {
         // The 60th is a step that later nights find, and a third host divides what was one series.
         append(
             &root,
-            (58..92).map(|number| {
+            (59..92).map(|number| {
                 let mut entry = turn(number);
                 if number > 80 {
-                    entry.record.manifest.host.hostname = Probe::Known("node-2".into());
+                    on_host(&mut entry, "GPU-2");
                 }
                 entry
             }),

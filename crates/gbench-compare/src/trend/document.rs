@@ -46,7 +46,7 @@ pub struct V1TrendRun {
     pub branch: String,
     /// Which machine of a matrix; empty for the only one.
     pub label: String,
-    /// The machine's name; absent if the record does not have it.
+    /// The fact `host` of the machine: its name, or a digest of its GPUs' ids. Absent if the record does not have it.
     pub host: Option<String>,
     /// The event that started it: `schedule`, `push`, `none`.
     pub event: String,

@@ -215,16 +215,68 @@ mod tests {
     fn every_figure_is_a_row_and_comes_back_as_it_was() {
         let rows = read(&document());
         assert_eq!(rows.len(), 3);
-        let at = |name: &str| COLUMNS.iter().position(|(column, ..)| *column == name).unwrap();
+        let at = |name: &str| columns(Of::Parquet).position(|(column, ..)| *column == name).unwrap();
         let text = |row: usize, name: &str| rows[row].get_string(at(name)).ok().cloned();
         // No apostrophe, which a spreadsheet would need.
         assert_eq!(text(0, "benchmark").as_deref(), Some("+b"));
-        assert_eq!(text(0, "params").as_deref(), Some("n=1024"));
+        let params = rows[0].get_map(at("params")).unwrap().entries();
+        let texts = params.iter().map(|(name, value)| [name, value].map(ToString::to_string));
+        assert_eq!(texts.collect::<Vec<_>>(), [["\"n\"", "\"1024\""]]);
         assert_eq!([0, 1, 2].map(|row| text(row, "conclusion")), [None, Some("pass".into()), None]);
         assert_eq!([0, 1, 2].map(|row| text(row, "break")), [None, None, Some("driver".into())]);
         assert_eq!([0, 1, 2].map(|row| rows[row].get_double(at("value")).unwrap()), [0.1, 1.1, 2.1]);
         assert_eq!([0, 1].map(|row| rows[row].get_double(at("low")).ok()), [None, Some(1.0)]);
         assert_eq!(rows[0].get_timestamp_millis(at("started")).unwrap(), 1_767_225_600_250);
+    }
+
+    #[test]
+    fn rows_and_parameters_come_back_by_month_in_whatever_order_series_were_read() {
+        let mut trends = document();
+        for (at, started) in
+            ["2026-01-31T23:59:59Z", "2026-02-01T00:00:00Z", "unknown"].into_iter().enumerate()
+        {
+            trends.runs[at].started = started.into();
+        }
+        let mut other = trends.series[0].clone();
+        other.case = documents::case("a/a", &[]);
+        trends.series.push(other);
+        let months = by_month(&trends).unwrap();
+        let names: Vec<&str> = months.keys().map(String::as_str).collect();
+        assert_eq!(names, ["2026-01", "2026-02", NO_MONTH]);
+        let params = |bytes: &Vec<u8>| {
+            let reader = SerializedFileReader::new(bytes::Bytes::from(bytes.clone())).unwrap();
+            let rows = reader.get_row_iter(None).unwrap().map(|row| row.unwrap());
+            rows.map(|row| row.get_map(3).unwrap().entries().len()).collect::<Vec<_>>()
+        };
+        assert!(months.values().all(|bytes| params(bytes) == [1, 0]));
+        trends.series.reverse();
+        assert!(by_month(&trends).unwrap() == months);
+    }
+
+    #[test]
+    fn the_page_has_the_columns_of_the_written_file() {
+        let mut bytes = Vec::new();
+        render(&document(), &mut bytes).unwrap();
+        let reader = SerializedFileReader::new(bytes::Bytes::from(bytes)).unwrap();
+        let written =
+            reader.metadata().file_metadata().schema_descr().root_schema().get_fields().iter().map(|field| {
+                let info = field.get_basic_info();
+                let kind = match info.logical_type_ref() {
+                    Some(LogicalType::String) => "VARCHAR",
+                    Some(LogicalType::Map) => "MAP(VARCHAR, VARCHAR)",
+                    Some(LogicalType::Timestamp { .. }) => "TIMESTAMP WITH TIME ZONE",
+                    _ => "DOUBLE",
+                };
+                let null = if info.repetition() == Repetition::OPTIONAL { "yes" } else { "no" };
+                format!("| `{}` | {kind} | {null} |", field.name())
+            });
+        let page = include_str!("../../../../docs/columns.md");
+        let rows = page.lines().skip_while(|line| !line.starts_with("| column |")).skip(2);
+        let documented = rows.take_while(|line| line.starts_with('|')).map(|line| {
+            let cells: Vec<&str> = line.splitn(5, '|').collect();
+            format!("{}|", cells[..4].join("|"))
+        });
+        assert_eq!(documented.collect::<Vec<_>>(), written.collect::<Vec<_>>());
     }
 
     #[test]
