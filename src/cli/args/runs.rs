@@ -25,8 +25,8 @@ pub(crate) struct RunsArgs {
     /// Runs of the machine with this label in a matrix [default: all, shown separately]
     #[arg(long, value_name = "LABEL")]
     label: Option<String>,
-    /// How many of the newest runs to read; 0: all [default: 400]
-    #[arg(long, value_name = "COUNT", allow_negative_numbers = true)]
+    #[arg(long, value_name = "COUNT", allow_negative_numbers = true,
+        help = format!("How many of the newest runs to read; 0: all [default: {USUAL_RUNS}]"))]
     runs: Option<usize>,
     /// Suite file whose store is used [default: gbench.toml of this folder]
     #[arg(long, value_name = "FILE")]

@@ -32,9 +32,9 @@ pub(super) enum Of {
 }
 
 /// Name, whether it may be null, values.
-pub(super) type Column = (&'static str, bool, Values);
+pub(super) type TrendColumn = (&'static str, bool, Values);
 
-const COLUMNS: [(Of, Column); 25] = [
+const COLUMNS: [(Of, TrendColumn); 25] = [
     (Of::Both, ("suite", false, Values::Text(|row| Some(row.series.case.benchmark.suite().to_owned())))),
     (Of::Both, ("benchmark", false, Values::Text(|row| Some(row.series.case.benchmark.name().to_owned())))),
     (
@@ -74,7 +74,7 @@ const COLUMNS: [(Of, Column); 25] = [
 ];
 
 /// The columns of a format in their order.
-pub(super) fn columns(of: Of) -> impl Iterator<Item = &'static Column> {
+pub(super) fn columns(of: Of) -> impl Iterator<Item = &'static TrendColumn> {
     COLUMNS.iter().filter(move |(those, _)| *those == Of::Both || *those == of).map(|(_, column)| column)
 }
 

@@ -3,14 +3,14 @@
 
 use std::io;
 
-use super::columns::{Column, Of, TrendFigure, Values, columns, figures};
+use super::columns::{Of, TrendColumn, TrendFigure, Values, columns, figures};
 use crate::layout::case_names::CaseNames;
 use crate::layout::csv::{lines, optional, params};
 use crate::layout::escape::csv as cell;
 use gbench_compare::trend::TrendsDocument;
 
 pub(super) fn render(document: &TrendsDocument, out: &mut dyn io::Write) -> io::Result<()> {
-    let columns: Vec<&Column> = columns(Of::Csv).collect();
+    let columns: Vec<&TrendColumn> = columns(Of::Csv).collect();
     let line = |figure: TrendFigure| {
         let cell = |values: &Values| match values {
             Values::Text(value) => value(&figure).map_or(String::new(), |text| cell(&text)),

@@ -11,13 +11,13 @@ use std::time::Duration;
 
 use gbench_compare::trend::{TrendsDocument, V1Series, V1TrendRun};
 
-/// Samples by labels.
-type Samples = BTreeMap<String, Vec<(Duration, f64)>>;
+/// TimedSamples by labels.
+type TimedSamples = BTreeMap<String, Vec<(Duration, f64)>>;
 
 pub(super) fn render(document: &TrendsDocument, out: &mut dyn io::Write) -> io::Result<()> {
-    let mut values = Samples::new();
+    let mut values = TimedSamples::new();
     for series in &document.series {
-        // Hosts of a pool share a series of the document, and are series of their own here.
+        // Hosts of a pool share a series of the document, and each has a separate one here.
         let mut by_host: BTreeMap<(&str, &str), Vec<(Duration, f64)>> = BTreeMap::new();
         for point in series.points.iter().filter(|point| point.value.is_finite()) {
             let Some(run) = document.runs.get(point.run as usize) else { continue };
@@ -28,7 +28,7 @@ pub(super) fn render(document: &TrendsDocument, out: &mut dyn io::Write) -> io::
             values.entry(labels(&of_value(series, label, host))).or_default().extend(samples);
         }
     }
-    let mut runs = Samples::new();
+    let mut runs = TimedSamples::new();
     for run in &document.runs {
         let Some(started) = started(run) else { continue };
         runs.entry(labels(&of_run(run))).or_default().push((started, 1.0));
@@ -42,7 +42,7 @@ pub(super) fn render(document: &TrendsDocument, out: &mut dyn io::Write) -> io::
     writeln!(out, "# EOF")
 }
 
-fn samples(name: &str, samples: Samples, out: &mut dyn io::Write) -> io::Result<()> {
+fn samples(name: &str, samples: TimedSamples, out: &mut dyn io::Write) -> io::Result<()> {
     for (labels, mut samples) in samples {
         samples.sort_by_key(|(time, _)| *time);
         // Two samples of one series may not have the same time.

@@ -13,7 +13,7 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::{Type, TypePtr};
 
-use super::columns::{Column, Of, TrendFigure, Values, columns, figures};
+use super::columns::{Of, TrendColumn, TrendFigure, Values, columns, figures};
 use gbench_compare::trend::{TrendsDocument, V1Series};
 use gbench_model::Params;
 
@@ -47,7 +47,7 @@ pub(super) fn by_month(document: &TrendsDocument) -> io::Result<BTreeMap<String,
     files.collect::<Result<_, ParquetError>>().map_err(io::Error::other)
 }
 
-/// Of the series. A report for people tells two cases of one name apart; here the column `timing` does, and a name never
+/// The names of the series' cases. A report for people tells two cases of one name apart; here the column `timing` does, and a name never
 /// changes with the cases next to it.
 fn names(document: &TrendsDocument) -> Vec<String> {
     document.series.iter().map(|series| series.case.to_string()).collect()
@@ -112,7 +112,7 @@ fn schema() -> Result<Type, ParquetError> {
     Type::group_type_builder("trends").with_fields(fields).build()
 }
 
-fn field((name, is_nullable, values): &Column) -> Result<TypePtr, ParquetError> {
+fn field((name, is_nullable, values): &TrendColumn) -> Result<TypePtr, ParquetError> {
     let primitive = |name: &str, is_nullable: bool, physical, logical| {
         let repetition = if is_nullable { Repetition::OPTIONAL } else { Repetition::REQUIRED };
         let field = Type::primitive_type_builder(name, physical);
