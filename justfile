@@ -40,6 +40,10 @@ compilers:
 features:
     .ci/run features
 
+# The queries of docs/columns.md in DuckDB, ClickHouse and pandas, which it installs (400 MB)
+columns:
+    .ci/run columns
+
 # The pages of a simulated year in Chromium: nothing loaded, nothing run, readable for everybody; screenshots in target/ci/site
 site:
     .ci/run site
@@ -72,9 +76,9 @@ bench:
 evaluate *arguments:
     cargo bench --bench evaluate -- {{arguments}}
 
-# How time and memory of `gbench-ci history` grow with the runs: 1,000, 10,000 and 100,000
-history:
-    cargo bench --bench history
+# How time and memory of `gbench-ci history` grow with the runs: 1,000, 10,000 and 100,000. `just history million`: only a million points as files
+history *arguments:
+    cargo bench --features parquet --bench history -- {{arguments}}
 
 # What finds steps and drifts in a history of runs: the tables of docs/trend-evaluation.md, in some minutes. GBENCH_CORPUS names a folder with a real history
 trends *arguments:

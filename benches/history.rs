@@ -1,5 +1,5 @@
 //! `gbench-ci history` of long histories: how time and memory grow with the runs. Figures are simulated; the branch and the cache are real,
-//! and made through the library. What a branch without a cache costs stands in the last lines.
+//! and made through the library. The last lines show the cost of stores of whole files. `million` as an argument: these alone.
 
 #![allow(unreachable_pub, reason = "a program of several files")]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "it prints tables")]
@@ -16,7 +16,7 @@ use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, UNIX_EPOCH};
 
 use gbench_ci::history::{HistoryBranch, HistoryEntry, SCHEMA_HISTORY};
-use gbench_ci::model::{Better, CaseId, sha256_hex};
+use gbench_ci::model::{Better, CaseId, RunRecord, sha256_hex};
 use gbench_ci::store::FrameFile;
 use gbench_ci::trend::{
     CACHE_VERSION, Dictionary, MetricPoint, RunPoints, SeriesFilter, TableBuilder, TrendRun,
@@ -33,12 +33,23 @@ const MEMORY_GOAL: u64 = 500_000_000;
 /// Runs whose files are read, for what a missing cache costs, of so many cases, processes and samples.
 const COLD: (u32, u32, u32, u32) = (200, 100, 10, 20);
 
+/// Runs and cases of the million points, each of so many processes and samples, in files of a branch and of a folder.
+const MILLION: (u32, u32, u32, u32) = (10_000, 100, 3, 3);
+const APPEND_GOAL: Duration = Duration::from_secs(1);
+const CASE_GOAL: Duration = Duration::from_secs(1);
+const ALL_GOAL: Duration = Duration::from_secs(20);
+const ALL_MEMORY_GOAL: u64 = 1_000_000_000;
+
 const BRANCH: &str = "gbench-history";
 
 /// First arguments of the roles of this program.
 const WRITE: &str = "write";
 const WRITE_COLD: &str = "write-cold";
 const READ: &str = "read";
+const WRITE_MILLION: &str = "write-million";
+const APPEND: &str = "append";
+/// What is typed for the million points alone.
+const ONLY_MILLION: &str = "million";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -46,6 +57,13 @@ fn main() -> ExitCode {
         [WRITE, folder, runs, cases] => write(Path::new(folder), number(runs), number(cases)),
         [WRITE_COLD, folder] => write_cold(Path::new(folder)),
         [READ, cache, runs] => read(Path::new(cache), number(runs)),
+        [WRITE_MILLION, folder] => write_million(Path::new(folder)),
+        [APPEND, folder] => append(Path::new(folder), MILLION.0, 1),
+        [ONLY_MILLION, ..] => {
+            let mut goals = Goals::default();
+            million(&mut goals);
+            return goals.conclude();
+        }
         _ => return tables(),
     }
     ExitCode::SUCCESS
@@ -101,7 +119,63 @@ fn tables() -> ExitCode {
         let ended = history(folder.path(), &[]);
         println!("{what:<53} {:>12} {:>12}", milliseconds(ended.wall), megabytes(ended.peak_bytes));
     }
+    million(&mut goals);
     goals.conclude()
+}
+
+/// A million points as files, in both kinds of stores.
+fn million(goals: &mut Goals) {
+    let (runs, cases, processes, samples) = MILLION;
+    println!("\n{runs} runs x {cases} cases of {processes} x {samples} samples, as files\n");
+    println!("{:<10} {:<42} {:>12} {:>12} {:>12}", "store", "step", "time", "processor", "memory");
+    let there = tempfile::tempdir().expect("a temporary folder");
+    let folder = there.path();
+    role(&[WRITE_MILLION, &text(folder)]);
+    for (store, address) in [("branch", format!("git:{BRANCH}")), ("folder", "dir:kept".to_owned())] {
+        let mut line = |what: &str, ended: Ended, most: Option<Duration>| {
+            assert!(ended.status.success(), "{store}: {what}");
+            let (wall, cpu) = (milliseconds(ended.wall), milliseconds(ended.cpu));
+            let peak = megabytes(ended.peak_bytes);
+            println!("{store:<10} {what:<42} {wall:>12} {cpu:>12} {peak:>12}");
+            let Some(most) = most else { return };
+            // Other work on the machine makes the wall time longer. None of these steps has a second thread.
+            goals.check(
+                &format!("{store}: {what}, time"),
+                cpu,
+                &format!("< {} s", most.as_secs()),
+                ended.cpu < most,
+            );
+            let met = ended.peak_bytes < ALL_MEMORY_GOAL;
+            goals.check(&format!("{store}: {what}, memory"), peak, &megabytes(ALL_MEMORY_GOAL), met);
+        };
+        let gate = |arguments: &[&str]| {
+            let report = File::create(folder.join("report")).expect("a file for the report");
+            let mut command = gbench();
+            command.args(arguments).args(["--store", &address]).current_dir(folder);
+            run(command.stdin(Stdio::null()).stdout(report).stderr(Stdio::inherit()))
+        };
+        let appended = match store {
+            "branch" => run(Command::new(this_bench()).args([APPEND, &text(folder)])),
+            _ => gate(&["baseline", "save", "nightly", "next.json"]),
+        };
+        line("a run is added", appended, Some(APPEND_GOAL));
+        let one = ["history", "case/c7", "--runs", "0"];
+        line("one case, the first time", gate(&one), Some(ALL_GOAL));
+        line("one case", gate(&one), Some(CASE_GOAL));
+        let all = ["history", "--all", "--runs", "0"];
+        line("all cases", gate(&all), Some(ALL_GOAL));
+        std::fs::remove_dir_all(folder.join(".gbench/cache")).expect("a cache");
+        line("all cases, the first time", gate(&all), Some(ALL_GOAL));
+        let openmetrics = ["history", "--runs", "0", "--format", "openmetrics", "--output", "figures.txt"];
+        line("all cases as OpenMetrics", gate(&openmetrics), None);
+        if cfg!(feature = "parquet") {
+            let parquet = ["history", "--format", "parquet", "--output", "figures/"];
+            line("all cases as Parquet, by month", gate(&parquet), None);
+            line("the same again", gate(&parquet), None);
+        }
+        line("site, 400 runs", gate(&["site", &format!("site-of-{store}")]), None);
+        line("what `bisect CASE` reads", gate(&["history", "case/c7", "--format", "json"]), Some(CASE_GOAL));
+    }
 }
 
 fn text(path: &Path) -> String {
@@ -210,12 +284,56 @@ fn write_cold(folder: &Path) {
     let (runs, cases, processes, samples) = COLD;
     let plans: Vec<_> =
         (0..cases).map(|n| plan("case/c", n.into(), "host", "time", "s", 1e-3, 0.004)).collect();
+    append_runs(folder, 0..runs, |number| build_sized(number, &plans, processes, samples), |_| {});
+}
+
+/// A branch and a folder with the same runs, and the record of the next one.
+fn write_million(folder: &Path) {
+    git2::Repository::init(folder).expect("a repository");
+    std::fs::write(
+        folder.join("gbench.toml"),
+        "[run]\nkeep = 20000\n[[benchmark]]\nid = 'case/c7'\ncommand = ['true']\n",
+    )
+    .expect("a suite file");
+    let kept = folder.join("kept/baselines/nightly");
+    std::fs::create_dir_all(&kept).expect("a folder");
+    append(folder, 0, MILLION.0);
+}
+
+fn append(folder: &Path, from: u32, runs: u32) {
+    let (_, cases, processes, samples) = MILLION;
+    let names: Vec<&'static str> = (0..cases).map(|n| &*format!("case/c{n}").leak()).collect();
+    let plans: Vec<_> = names.iter().map(|name| plan(name, 64, "host", "time", "s", 1e-3, 0.004)).collect();
+    let build = |number| build_sized(number, &plans, processes, samples);
+    let keep = |record: &RunRecord| {
+        let text = serde_json::to_vec(record).expect("JSON");
+        let kept = folder.join(format!("kept/baselines/nightly/{}.json", record.run_id));
+        std::fs::write(kept, text).expect("a file");
+    };
+    if runs == 1 {
+        append_runs(folder, from..from + 1, build, |_| {});
+        return;
+    }
+    append_runs(folder, from..from + runs, build, keep);
+    let mut next = build(from + runs);
+    let TrendRun { run_id, started, .. } = trend_run(from + runs);
+    (next.run_id, next.started) = (run_id, started);
+    std::fs::write(folder.join("next.json"), serde_json::to_vec(&next).expect("JSON")).expect("a file");
+}
+
+fn append_runs(
+    folder: &Path,
+    runs: std::ops::Range<u32>,
+    build: impl Fn(u32) -> RunRecord,
+    keep: impl Fn(&RunRecord),
+) {
     let address = format!("git:{BRANCH}").parse().expect("an address");
     let history = HistoryBranch::open(&address, folder, None).expect("a history");
-    for number in 0..runs {
+    for number in runs {
         let TrendRun { run_id, started, commit, branch, label, event, conclusion } = trend_run(number);
-        let mut record = build_sized(number, &plans, processes, samples);
+        let mut record = build(number);
         (record.run_id, record.started) = (run_id.clone(), started.clone());
+        keep(&record);
         let entry = HistoryEntry {
             schema: SCHEMA_HISTORY.into(),
             run_id,

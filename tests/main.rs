@@ -33,6 +33,7 @@ mod cli_sessions;
 mod cli_store;
 mod clocks;
 mod coarse_timer;
+mod columns;
 mod commits;
 mod commits_suite;
 mod commits_ways;

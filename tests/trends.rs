@@ -451,7 +451,7 @@ fn programs_get_a_line_a_figure_and_openmetrics() {
     assert_eq!(reader.records().count(), 15);
     let text = ran(&root, "history gemm --format openmetrics").exits(0).out;
     let lines: Vec<&str> = text.lines().collect();
-    assert_eq!((lines[0], lines.len(), lines[lines.len() - 1]), ("# TYPE gbench_value gauge", 6, "# EOF"));
+    assert_eq!((lines[0], lines.len(), lines[lines.len() - 1]), ("# TYPE gbench_value gauge", 11, "# EOF"));
     assert!(
         lines[2].starts_with("gbench_value{case=\"kernels/gemm[n=1024]\",suite=\"kernels\""),
         "{}",

@@ -146,12 +146,19 @@ pub fn without_root(program: &Path) -> Option<Command> {
 
 /// A Python with the package `cmarkgfm`: GitHub's own Markdown engine.
 pub fn cmark() -> Option<PathBuf> {
-    let python = found("bin/python3", "cmarkgfm")?;
-    let has = Command::new(&python).args(["-c", "import cmarkgfm"]).stderr(Stdio::null()).status();
+    python_with("cmarkgfm")
+}
+
+/// A Python with a package: `prometheus_client`, `duckdb`, `chdb`, `pandas`. `.ci/run columns` installs the last three.
+pub fn python_with(package: &str) -> Option<PathBuf> {
+    let python = found("bin/python3", package)?;
+    let program = format!("import {package}");
+    let has =
+        Command::new(&python).args(["-c", &program]).stdout(Stdio::null()).stderr(Stdio::null()).status();
     if has.is_ok_and(|status| status.success()) {
         return Some(python);
     }
-    skipped("cmarkgfm");
+    skipped(package);
     None
 }
 

@@ -50,5 +50,5 @@ pub use self::layout::width::{COLUMNS, fold_command, paragraph, wrap};
 pub use self::profile::{V1Profiles, profile_page, profiles_document};
 pub use self::record::{ranking_chart, record, summary_page};
 pub use self::sweep::{SweepRequest, SweepTables, UnknownField};
-pub use self::trends::{TrendsFormat, trends};
+pub use self::trends::{TrendsFormat, trends, trends_by_month};
 pub use self::verdict::{merged, verdict};

@@ -208,6 +208,7 @@ pub(super) fn trends(series: V1Series) -> TrendsDocument {
         commit: format!("{number:040x}"),
         branch: "main".into(),
         label: String::new(),
+        host: None,
         event: "schedule".into(),
         conclusion: None,
     };

@@ -60,6 +60,7 @@ fn with_head(document: TrendsDocument, input: &PublishInput) -> Option<TrendsDoc
         commit: head.commit.clone()?,
         branch: document.series.first()?.branch.clone(),
         label,
+        host: None,
         event: WorkflowEvent::PullRequest.as_ref().into(),
         conclusion: None,
     };

@@ -46,6 +46,8 @@ pub struct V1TrendRun {
     pub branch: String,
     /// Which machine of a matrix; empty for the only one.
     pub label: String,
+    /// The fact `host` of the machine: its name, or a digest of its GPUs' ids. Absent if the record does not have it.
+    pub host: Option<String>,
     /// The event that started it: `schedule`, `push`, `none`.
     pub event: String,
     /// The gate's word for it.
@@ -169,12 +171,13 @@ impl TrendsDocument {
         trends: &[SeriesTrend],
         (left_out, warnings): (usize, Vec<String>),
     ) -> Self {
-        let run = |run: &super::TrendRun| V1TrendRun {
+        let run = |(run, host): (&super::TrendRun, &Option<String>)| V1TrendRun {
             run_id: run.run_id.clone(),
             started: run.started.clone(),
             commit: run.commit.clone(),
             branch: run.branch.clone(),
             label: run.label.clone(),
+            host: host.clone(),
             event: run.event.clone(),
             conclusion: run.conclusion.clone(),
         };
@@ -187,7 +190,7 @@ impl TrendsDocument {
         Self {
             schema: SCHEMA_TRENDS.into(),
             store,
-            runs: table.runs.iter().map(run).collect(),
+            runs: table.runs.iter().zip(&table.run_hosts).map(run).collect(),
             series: table
                 .series
                 .iter()

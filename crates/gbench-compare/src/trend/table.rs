@@ -78,6 +78,8 @@ pub struct SeriesFilter<'f> {
 pub struct TrendTable {
     /// In order of their starts.
     pub runs: Vec<TrendRun>,
+    /// The host that each run names.
+    pub run_hosts: Vec<Option<String>>,
     pub series: Vec<TrendSeries>,
     /// Cases of the newest run of each suite on a branch and machine that it has no figure of, each with the word of its
     /// outcome.
@@ -294,7 +296,10 @@ impl<'f> TableBuilder<'f> {
             }
         }
         table.sort();
-        let hosts = if hosts_apart { table.hosts(&dictionary) } else { vec![None; table.runs.len()] };
+        let named = table.named_hosts(&dictionary);
+        table.run_hosts =
+            named.iter().map(|host| host.map(|text| dictionary.text(text).to_owned())).collect();
+        let hosts = if hosts_apart { table.hosts(named) } else { vec![None; named.len()] };
         table.divide_by_host(&hosts, &dictionary);
         table.mark_current(&hosts, &suite_numbers);
         for series in &mut table.series {
@@ -341,16 +346,18 @@ impl TrendTable {
         self.runs = order.iter().filter_map(|run| runs[*run].take()).collect();
     }
 
-    /// The host of each run, as a text of the dictionary. A run that does not know it counts to the host of the run before it, or
-    /// after it.
-    fn hosts(&self, dictionary: &Dictionary) -> Vec<Option<u32>> {
+    /// The host that each run names, as a text of the dictionary.
+    fn named_hosts(&self, dictionary: &Dictionary) -> Vec<Option<u32>> {
         let of_machine = |facts: &Vec<(u32, u32)>| {
             let host = |name: u32| matches!(dictionary.text(name), HOST | HOST_OF_FILE);
             facts.iter().find(|(name, _)| host(*name)).map(|(_, value)| *value)
         };
         let of_machines: Vec<Option<u32>> = self.machines.iter().map(of_machine).collect();
-        let mut hosts: Vec<Option<u32>> =
-            self.machine_of.iter().map(|it| of_machines[*it as usize]).collect();
+        self.machine_of.iter().map(|it| of_machines[*it as usize]).collect()
+    }
+
+    /// A run that does not name its host belongs to the host of the run before it, or after it.
+    fn hosts(&self, mut hosts: Vec<Option<u32>>) -> Vec<Option<u32>> {
         let mut last: HashMap<(&str, &str), u32> = HashMap::new();
         let forwards = 0..hosts.len();
         for at in forwards.clone().chain(forwards.rev()) {

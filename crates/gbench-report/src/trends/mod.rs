@@ -10,6 +10,7 @@ pub(super) mod series;
 pub(super) mod spark;
 mod terminal;
 
+use std::collections::BTreeMap;
 use std::io;
 
 use super::layout::json;
@@ -53,5 +54,17 @@ pub fn trends(
         #[cfg(not(feature = "parquet"))]
         TrendsFormat::Parquet => Err(io::ErrorKind::Unsupported.into()),
         TrendsFormat::Openmetrics => openmetrics::render(document, out),
+    }
+}
+
+/// The Parquet files of [`TrendsFormat::Parquet`], one for each month (`2026-11`, UTC) in which a run started, whose rows a later
+/// run of another month never changes. Errors: a build without it.
+pub fn trends_by_month(document: &TrendsDocument) -> io::Result<BTreeMap<String, Vec<u8>>> {
+    #[cfg(feature = "parquet")]
+    return parquet::by_month(document);
+    #[cfg(not(feature = "parquet"))]
+    {
+        let _ = document;
+        Err(io::ErrorKind::Unsupported.into())
     }
 }
