@@ -16,6 +16,7 @@ mod kind_tests;
 mod posts;
 pub mod pulls;
 mod runner;
+pub mod webhook;
 
 pub use api::address::{Endpoint, Sha, Slug, Token};
 pub use api::backoff::ClientLimits;
@@ -25,6 +26,7 @@ pub use api::identity::Identity;
 pub use api::{artifacts, branch};
 pub use checks::kept;
 pub use posts::{answers, comments, issues};
+pub use gbench_model::Host;
 pub use pulls::{approval, people};
 pub use runner::commands;
 pub use runner::context::{Context, Run};

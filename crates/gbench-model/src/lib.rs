@@ -28,6 +28,7 @@ mod comparison;
 mod exit;
 mod fault;
 mod github;
+mod host;
 mod gpu;
 mod hash;
 mod id;
@@ -59,6 +60,7 @@ pub use comparison::{
 pub use exit::Exit;
 pub use fault::{DEFECT, Fault, Location, Result};
 pub use github::{MAX_CHECK, MAX_COMMENT};
+pub use host::Host;
 pub use gpu::caches::{CACHE_HOME, KERNEL_CACHES};
 pub use gpu::clocks::{
     ClockChoice, ClockControl, ClockDomain, ClockOutcome, ClocksBefore, ClocksState, ControlledClock,

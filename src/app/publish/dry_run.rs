@@ -3,8 +3,8 @@
 use super::facts::publish_context;
 use super::input::{FoundInput, PublishInput, find_unless_ended};
 use super::landing::Landed;
-use super::pull_request::{checks, should_comment};
 use super::target::{Log, PublishRequest, check_name};
+use super::telling::{checks, should_comment};
 use super::{no_verdict, scheduled};
 use crate::github::comments::CommentMode;
 use crate::github::{Context, WorkflowEvent};

@@ -7,7 +7,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use crate::app::compare::fail_on::FailOn;
-use crate::app::publish::{PublishRequest, check, dry_run, gate_name, publish};
+use crate::app::publish::{Destination, PublishRequest, check, dry_run, gate_name, publish};
 use crate::cli::terminal::write::wrote;
 use crate::github::comments::CommentMode;
 use crate::github::{Context, commands};
@@ -72,6 +72,10 @@ pub(crate) struct PublishArgs {
     /// Account whose comments and issues are treated as the gate's own [default: the token's user]
     #[arg(long, value_name = "LOGIN")]
     pub login: Option<String>,
+    /// Who is told: github, gitlab, gitea, forgejo or buildkite, which has to be the service that started this job, or
+    /// webhook=URL; can be repeated [default: the service that started this job]
+    #[arg(long, value_name = "PLACE")]
+    pub to: Vec<Destination>,
     /// Send nothing; print the comment, and on standard error what else would be done
     #[arg(long)]
     pub dry_run: bool,
@@ -106,6 +110,7 @@ impl PublishArgs {
             summary: args.summary,
             login: args.login,
             pages: args.pages,
+            to: args.to,
         }
     }
 }

@@ -4,6 +4,7 @@ use serde::Deserialize;
 
 use super::client::Client;
 use super::error::ApiResult;
+use gbench_model::Host;
 
 /// The account of every job's own token.
 const ACTIONS: &str = "github-actions[bot]";
@@ -20,7 +21,7 @@ pub enum Identity {
 /// The author of something, as GitHub sends it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub(crate) struct User {
-    #[serde(default)]
+    #[serde(default, alias = "username")]
     pub(crate) login: String,
     /// `User`, `Bot`, `Organization`.
     #[serde(default, rename = "type")]
@@ -29,11 +30,15 @@ pub(crate) struct User {
 
 impl Identity {
     /// Asks GitHub whose token this is. A job's own token has no user, and GitHub refuses to answer; other apps'
-    /// tokens likewise, so their login has to be given. Errors: no valid token.
+    /// tokens likewise, so their login has to be given. Errors: no valid token; on other hosts also one that may not ask.
     pub fn of(client: &Client) -> ApiResult<Self> {
         match client.get::<User>("/user") {
             Ok(user) => Ok(Identity::named(&user.login)),
-            Err(error) if matches!(error.status(), Some(403 | 404)) => Ok(Identity::Actions),
+            Err(error)
+                if client.host() == Host::GitHub && matches!(error.status(), Some(403 | 404)) =>
+            {
+                Ok(Identity::Actions)
+            }
             Err(error) => Err(error),
         }
     }

@@ -1,0 +1,72 @@
+//! Buildkite: an annotation of the build for each gate, written by the agent's own program. The same context is replaced, so
+//! that an annotation is never written twice, whatever became of an earlier answer.
+
+use std::io::Write;
+use std::process::{Command, Output, Stdio};
+
+use super::target::unpublished;
+use super::telling::{CheckEnd, Delivery, Note};
+use crate::github::checks::CheckConclusion;
+use crate::github::comments::CommentMode;
+use crate::model::Result;
+
+const AGENT: &str = "buildkite-agent";
+
+/// Characters of a context.
+const MAX_CONTEXT: usize = 100;
+
+pub(super) struct Annotation<'a> {
+    pub comment: CommentMode,
+    pub log: &'a dyn Fn(&str) -> Result<()>,
+}
+
+impl Delivery for Annotation<'_> {
+    /// A build shows its state by itself: only the note is written, also of plain green, because it disturbs nobody.
+    fn answer(&self, name: &str, end: &CheckEnd, note: Option<&Note<'_>>) -> Result<()> {
+        let Some(note) = note else { return Ok(()) };
+        if self.comment == CommentMode::Never {
+            return (self.log)("annotation: none, as asked");
+        }
+        let context: String = name.chars().take(MAX_CONTEXT).collect();
+        let style = style(end.conclusion);
+        annotate(&context, style, &(note.body)(""))?;
+        (self.log)(&format!("annotation {context}: written, {style}"))
+    }
+}
+
+fn style(conclusion: CheckConclusion) -> &'static str {
+    match conclusion {
+        CheckConclusion::Success => "success",
+        CheckConclusion::Skipped | CheckConclusion::Neutral => "warning",
+        CheckConclusion::Cancelled
+        | CheckConclusion::TimedOut
+        | CheckConclusion::ActionRequired
+        | CheckConclusion::Failure => "error",
+    }
+}
+
+fn annotate(context: &str, style: &str, body: &str) -> Result<()> {
+    let ran = run(context, style, body).map_err(|error| {
+        let next = "publish in a step of Buildkite, where its agent is on the PATH; in a container mount it into that";
+        unpublished(AGENT, format!("cannot be started: {error}"), next)
+    })?;
+    if ran.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&ran.stderr);
+    let said = said.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or("without a message");
+    let next = "see what the agent says; a container needs BUILDKITE_AGENT_ACCESS_TOKEN and BUILDKITE_JOB_ID of the step";
+    Err(unpublished("buildkite-agent annotate", format!("{}: {said}", ran.status), next))
+}
+
+fn run(context: &str, style: &str, body: &str) -> std::io::Result<Output> {
+    let mut agent = Command::new(AGENT);
+    agent.args(["annotate", "--style", style, "--context", context]);
+    agent.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut agent = agent.spawn()?;
+    if let Some(mut input) = agent.stdin.take() {
+        // An agent that refuses does not read on: its status and its words are the answer.
+        let _ = input.write_all(body.as_bytes());
+    }
+    agent.wait_with_output()
+}
