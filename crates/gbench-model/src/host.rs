@@ -1,6 +1,6 @@
 //! The services in whose jobs the gate runs.
 
-/// The service that starts a job and shows its verdict, or is told it.
+/// The service that starts a job and shows its verdict, or a program that receives it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, strum::Display)]
 pub enum Host {
     #[default]

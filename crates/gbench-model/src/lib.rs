@@ -28,9 +28,9 @@ mod comparison;
 mod exit;
 mod fault;
 mod github;
-mod host;
 mod gpu;
 mod hash;
+mod host;
 mod id;
 pub mod line;
 pub mod profiler_csv;
@@ -60,7 +60,6 @@ pub use comparison::{
 pub use exit::Exit;
 pub use fault::{DEFECT, Fault, Location, Result};
 pub use github::{MAX_CHECK, MAX_COMMENT};
-pub use host::Host;
 pub use gpu::caches::{CACHE_HOME, KERNEL_CACHES};
 pub use gpu::clocks::{
     ClockChoice, ClockControl, ClockDomain, ClockOutcome, ClocksBefore, ClocksState, ControlledClock,
@@ -81,6 +80,7 @@ pub use gpu::telemetry::{
 };
 pub use gpu::tensor_map::{TensorInterleave, TensorMap, TensorPromotion, TensorSwizzle};
 pub use hash::sha256_hex;
+pub use host::Host;
 pub use id::{BaselineName, BenchmarkId, RunId};
 pub use record::answer::AnswerValues;
 pub use record::facts::{Fact, HOST, MATCH_FIELDS, Strictness, names_card};

@@ -89,9 +89,8 @@ pub(crate) fn credentials_warning() -> Option<RunnerNote> {
     } else {
         return None;
     };
-    let what = format!(
-        "the checkout keeps a token in its git configuration, where benchmarks can read it: {next}"
-    );
+    let what =
+        format!("the checkout keeps a token in its git configuration, where benchmarks can read it: {next}");
     Some(RunnerNote::warning(TOKEN_TITLE, what))
 }
 

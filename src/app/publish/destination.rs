@@ -1,4 +1,4 @@
-//! Who is told, besides or instead of the service that started the job.
+//! The places that a verdict is sent to: the service that started the job, and webhooks.
 
 use std::str::FromStr;
 
@@ -40,7 +40,7 @@ pub(super) fn webhooks(to: &[Destination]) -> impl Iterator<Item = &WebhookAddre
     })
 }
 
-/// True if the service of the job is told: it is named, or nothing is. Errors: another service is named.
+/// True if the service of the job gets the verdict: `to` names it, or is empty. Errors: another service is named.
 pub(super) fn is_service_told(to: &[Destination], context: Option<&Context>) -> Result<bool> {
     let hosts = to.iter().filter_map(|destination| match destination {
         Destination::Host(host) => Some(*host),
@@ -75,7 +75,8 @@ mod tests {
         assert_eq!("gitlab".parse(), Ok(Destination::Host(Host::GitLab)));
         let webhook: Destination = "webhook=https://ci.example.com/gbench?key=1".parse().unwrap();
         assert!(!format!("{webhook:?}").contains("key"), "{webhook:?}");
-        for wrong in ["", "GitLab", "webhook", "webhook=", "webhook=ci.example.com", "https://ci.example.com"] {
+        for wrong in ["", "GitLab", "webhook", "webhook=", "webhook=ci.example.com", "https://ci.example.com"]
+        {
             assert!(wrong.parse::<Destination>().is_err(), "{wrong}");
         }
     }

@@ -56,7 +56,7 @@ pub(crate) fn publish<'a>(
     log: &'a mut Log<'a>,
 ) -> Result<()> {
     if webhooks(&request.to).next().is_some() {
-        // What is missing is found before anything is sent.
+        // A missing secret is found before anything is sent.
         receivers::secret()?;
     }
     if !is_service_told(&request.to, context.as_ref())? {
@@ -145,7 +145,9 @@ fn for_build(
                 return Ok(());
             }
             scheduled::only_default_branch(context)?;
-            scheduled::append(request, Some(context), input, &landing::Landed::default(), &mut |line| say(line))
+            scheduled::append(request, Some(context), input, &landing::Landed::default(), &mut |line| {
+                say(line)
+            })
         }
         FoundInput::Untouched(job) => {
             job.untouched.as_ref().map_or(Ok(()), |untouched| telling.untouched(untouched, &to))
@@ -153,7 +155,7 @@ fn for_build(
     }
 }
 
-/// Where nothing but webhooks is named, the service of the job is told nothing.
+/// Sends the verdict to webhooks alone: they are all that is named.
 fn only_receivers(
     request: &PublishRequest,
     context: Option<&Context>,

@@ -242,4 +242,3 @@ fn comment(target: &PublishTarget<'_>, number: u64, check: &str, note: &Note<'_>
     };
     target.log(&format!("comment on #{number}: {what}"))
 }
-

@@ -15,7 +15,8 @@ const SECRET: &str = "GBENCH_WEBHOOK_SECRET";
 /// The key of all receivers, from the environment alone. Errors: there is none, or it is not a key.
 pub(super) fn secret() -> Result<WebhookSecret> {
     let next = "set it to the secret that the receiver has; `openssl rand -hex 32` makes one";
-    let text = std::env::var(SECRET).map_err(|_| Fault::at(SECRET, "is not set, and a webhook is signed", next))?;
+    let text =
+        std::env::var(SECRET).map_err(|_| Fault::at(SECRET, "is not set, and a webhook is signed", next))?;
     WebhookSecret::new(&text).map_err(|what| Fault::at(SECRET, what, next))
 }
 

@@ -3,8 +3,8 @@
 use std::cell::RefCell;
 use std::path::PathBuf;
 
-use crate::app::compare::fail_on::FailOn;
 use super::destination::Destination;
+use crate::app::compare::fail_on::FailOn;
 use crate::app::github::client::{client_at, token};
 use crate::github::comments::CommentMode;
 use crate::github::{Client, Context, Identity, WorkflowEvent};
@@ -38,7 +38,7 @@ pub(crate) struct PublishRequest {
     pub login: Option<String>,
     /// Address of the pages of `gbench-ci site`.
     pub pages: Option<String>,
-    /// Who is told; empty: the service that started the job.
+    /// Where the verdict is sent; empty: to the service that started the job.
     pub to: Vec<Destination>,
 }
 

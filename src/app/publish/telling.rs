@@ -1,4 +1,4 @@
-//! What is said of a result: decided once, whoever is told. A [`Delivery`] says it in the way of its service.
+//! The texts and states of a result, decided once for all services. A [`Delivery`] brings them to its service.
 
 use super::facts::publish_context;
 use super::input::PublishInput;
@@ -28,7 +28,7 @@ pub(super) struct Note<'a> {
     pub document: Option<&'a Merged>,
 }
 
-/// A service that is told a result.
+/// A service that a result is sent to.
 pub(super) trait Delivery {
     /// Ends the check of this name. `note`: the rest, where this check stands for all.
     ///

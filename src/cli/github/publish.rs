@@ -1,4 +1,4 @@
-//! `gbench-ci publish`: tells GitHub a verdict.
+//! `gbench-ci publish`: tells a verdict to the service that started the job, and to webhooks.
 //!
 //! Measuring and publishing are two processes: the one that runs benchmarks has no token, because a child of the same user
 //! can read its parent's environment.
@@ -14,11 +14,13 @@ use crate::github::{Context, commands};
 use crate::model::{Exit, Result};
 use crate::suite::Benchmark;
 
-/// Publish a verdict on GitHub: comment, check, summary or nightly issue
+/// Publish a verdict: comment, check, summary or nightly issue on GitHub; a note elsewhere; JSON to a webhook
 ///
 /// The event decides what is published. On a pull request: one comment, and one check per machine. In a `workflow_run`
 /// workflow: the same for the run that triggered it, whose artifacts are fetched, treated as untrusted and merged.
-/// Elsewhere: a check, and what --issue and --history request. The token comes from GBENCH_TOKEN, else GITHUB_TOKEN.
+/// Elsewhere: a check, and what --issue and --history request. The token comes from GBENCH_TOKEN, else GITHUB_TOKEN,
+/// GITLAB_TOKEN, GITEA_TOKEN or FORGEJO_TOKEN, as the service that started the job requires. Buildkite needs no token.
+/// The secret of webhooks comes from GBENCH_WEBHOOK_SECRET.
 ///
 /// Exit codes: 0 when everything was published; 6 when publishing failed; 2 and 5 when publishing is not allowed.
 #[derive(clap::Args, Clone, Debug)]
@@ -72,8 +74,8 @@ pub(crate) struct PublishArgs {
     /// Account whose comments and issues are treated as the gate's own [default: the token's user]
     #[arg(long, value_name = "LOGIN")]
     pub login: Option<String>,
-    /// Who is told: github, gitlab, gitea, forgejo or buildkite, which has to be the service that started this job, or
-    /// webhook=URL; can be repeated [default: the service that started this job]
+    /// Where to send the verdict: github, gitlab, gitea, forgejo or buildkite, which has to be the service that started
+    /// this job, or webhook=URL; can be repeated [default: the service that started this job]
     #[arg(long, value_name = "PLACE")]
     pub to: Vec<Destination>,
     /// Send nothing; print the comment, and on standard error what else would be done

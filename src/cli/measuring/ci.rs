@@ -25,10 +25,11 @@ use crate::suite::Benchmark;
 
 /// Judge the change that triggered this CI job, for `publish`
 ///
-/// In GitHub Actions, GitLab CI, Buildkite and the actions of Gitea and Forgejo the event determines what is compared. For a pull request, its own head is compared with the merge
-/// base. For a push, the new commit is compared with the one before the push. For a scheduled run, the base is the newest
-/// green commit of the history. Elsewhere the command compares as `gbench-ci compare` does. If there is nothing to compare
-/// with, the commit is compared with itself and the verdict is inconclusive. Code from forks runs only with `--allow-forks`.
+/// In GitHub Actions, GitLab CI, Buildkite and the actions of Gitea the event determines what is compared. For a pull
+/// request, its own head is compared with the merge base. For a push, the new commit is compared with the one before the
+/// push. For a scheduled run, the base is the newest green commit of the history. Elsewhere the command compares as
+/// `gbench-ci compare` does. If there is nothing to compare with, the commit is compared with itself and the verdict is
+/// inconclusive. Code from forks runs only with `--allow-forks`.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(crate) struct CiArgs {
     /// Compare with the merge base of the judged commit and this branch, tag or commit, instead of with the base that the

@@ -217,8 +217,9 @@ impl Client {
             self.sender.count()?;
             Ok(self.sender.plain(self.sender.http.get(&location), most))
         };
-        let answer =
-            self.sender.settle(&request, send, Ok, |wait, cause| self.sender.wait_for_next(wait, &request, cause))?;
+        let answer = self
+            .sender
+            .settle(&request, send, Ok, |wait, cause| self.sender.wait_for_next(wait, &request, cause))?;
         not_redirected(&request, answer).map(|answer| answer.body)
     }
 
@@ -251,9 +252,12 @@ impl Client {
             let body = limited(body, self.sender.limits.answer).await?;
             Ok(Response { status: parts.status.as_u16(), headers: parts.headers, body })
         };
-        let answered =
-            self.sender.runtime.block_on(async { tokio::time::timeout(self.sender.limits.timeout, exchange).await });
-        let late = |_| Attempt::Silent(format!("no answer within {} s", self.sender.limits.timeout.as_secs_f64()));
+        let answered = self
+            .sender
+            .runtime
+            .block_on(async { tokio::time::timeout(self.sender.limits.timeout, exchange).await });
+        let late =
+            |_| Attempt::Silent(format!("no answer within {} s", self.sender.limits.timeout.as_secs_f64()));
         Ok(answered.map_or_else(late, |read| read.map_or_else(|broken| broken, Attempt::Answered)))
     }
 

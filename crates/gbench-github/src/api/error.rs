@@ -122,7 +122,7 @@ fn right(host: Host, request: &str) -> &'static str {
     match host {
         Host::GitLab if request.contains("/statuses/") => {
             "give the token of GITLAB_TOKEN the scope `api` and the role Developer, in `Settings > Access tokens` of the \
-             project; on a protected branch it also has to be allowed to push or to merge there"
+             project. On a protected branch, allow it to push or merge there"
         }
         Host::GitLab => {
             "give the token of GITLAB_TOKEN the scope `api` and the role Developer, in `Settings > Access tokens` of the \

@@ -34,9 +34,7 @@ impl Identity {
     pub fn of(client: &Client) -> ApiResult<Self> {
         match client.get::<User>("/user") {
             Ok(user) => Ok(Identity::named(&user.login)),
-            Err(error)
-                if client.host() == Host::GitHub && matches!(error.status(), Some(403 | 404)) =>
-            {
+            Err(error) if client.host() == Host::GitHub && matches!(error.status(), Some(403 | 404)) => {
                 Ok(Identity::Actions)
             }
             Err(error) => Err(error),

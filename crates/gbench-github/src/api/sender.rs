@@ -1,4 +1,4 @@
-//! Whether a request is sent again, for how long is waited before, and how much one run may ask.
+//! Sends requests again: how often, after which pause, and how many of them one run may make.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -47,7 +47,12 @@ impl Sender {
     }
 
     /// The pause before another attempt, for requests that may be repeated.
-    pub(crate) fn wait_for_next<T>(&self, wait: &mut Backoff, request: &ApiRequest, cause: &str) -> ApiResult<Option<T>> {
+    pub(crate) fn wait_for_next<T>(
+        &self,
+        wait: &mut Backoff,
+        request: &ApiRequest,
+        cause: &str,
+    ) -> ApiResult<Option<T>> {
         self.sleep(wait.next(request, cause)?);
         Ok(None)
     }

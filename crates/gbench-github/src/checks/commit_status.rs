@@ -46,8 +46,8 @@ pub(super) fn stand(client: &Client, context: &str, head: &Sha) -> ApiResult<Opt
     Ok(last.and_then(|status| {
         let run = run_of(status.target_url.as_deref()?)?;
         let is = |state: CommitState| status.state == word(client.host(), state);
-        let word =
-            if is(CommitState::Success) { CheckConclusion::Success } else { CheckConclusion::Failure }.into_str();
+        let word = if is(CommitState::Success) { CheckConclusion::Success } else { CheckConclusion::Failure }
+            .into_str();
         let conclusion = Some(word.to_owned()).filter(|_| !is(CommitState::Pending));
         Some(CheckStatus { run, conclusion })
     }))

@@ -128,7 +128,10 @@ pub fn post(
     if Marker::find(&marker.comment()).as_ref() != Some(marker) {
         // The comment would never be found again, and every run would leave another one.
         let cause = "its marker cannot be read back".to_owned();
-        return Err(ApiError::Unfit { request: client.asked(format!("a comment on pull request {number}")), cause });
+        return Err(ApiError::Unfit {
+            request: client.asked(format!("a comment on pull request {number}")),
+            cause,
+        });
     }
     let post = Post { client, number, marker, request, me };
     let mut tried = None;

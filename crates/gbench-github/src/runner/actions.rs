@@ -19,10 +19,9 @@ const LARGEST_EVENT: u64 = 32 << 20;
 pub(super) fn read(given: &Variables<'_>, host: Host) -> Result<Context> {
     let event = WorkflowEvent::from(needed(given, "GITHUB_EVENT_NAME")?.as_str());
     let slug = parsed::<Slug>(given, "GITHUB_REPOSITORY")?;
-    let endpoint =
-        Endpoint::new(given("GITHUB_API_URL").as_deref(), given("GITHUB_SERVER_URL").as_deref())
-            .map_err(|what| Fault::at("GITHUB_API_URL, GITHUB_SERVER_URL", what, OF_THE_RUNNER))?
-            .of(host);
+    let endpoint = Endpoint::new(given("GITHUB_API_URL").as_deref(), given("GITHUB_SERVER_URL").as_deref())
+        .map_err(|what| Fault::at("GITHUB_API_URL, GITHUB_SERVER_URL", what, OF_THE_RUNNER))?
+        .of(host);
     let path = PathBuf::from(needed(given, "GITHUB_EVENT_PATH")?);
     let payload = Payload::parse(&path, &text_of(&path)?)?;
 

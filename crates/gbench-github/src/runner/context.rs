@@ -89,8 +89,7 @@ impl Context {
 /// Variables of a job; an empty one counts as not set.
 pub(super) type Variables<'a> = dyn Fn(&str) -> Option<String> + 'a;
 
-pub(super) const OF_THE_RUNNER: &str =
-    "leave the variables of the runner as they are; outside of a job unset the one that says so, such as GITHUB_ACTIONS";
+pub(super) const OF_THE_RUNNER: &str = "leave the variables of the runner as they are; outside of a job unset the one that marks a job, such as GITHUB_ACTIONS";
 
 pub(super) fn needed(given: &Variables<'_>, name: &str) -> Result<String> {
     let what = "is not set, although this is a job of CI";

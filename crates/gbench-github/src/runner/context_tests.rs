@@ -59,6 +59,9 @@ fn context_text(context: &Context) -> String {
     let Context { event, slug, endpoint, sha, branch, default_branch, .. } = context;
     let Context { pull_request, workflow_run, comment, run, before, head, deleted, .. } = context;
     let mut text = format!("{event:?} of {slug}: {head}");
+    if context.host() != gbench_model::Host::GitHub {
+        write!(text, ", by {}", context.host()).unwrap();
+    }
     if context.is_fork() {
         text += ", of a fork";
     }

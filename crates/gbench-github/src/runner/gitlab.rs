@@ -46,7 +46,7 @@ pub(super) fn read(given: &Variables<'_>) -> Result<Context> {
 
 fn merge_request(given: &Variables<'_>, sha: &Sha) -> Result<Option<PullRequest>> {
     let Some(number) = number(given, "CI_MERGE_REQUEST_IID")? else { return Ok(None) };
-    // Only the pipeline of a merged result has a commit of its own.
+    // Only the pipeline of a merged result has another commit.
     let head = match given("CI_MERGE_REQUEST_SOURCE_BRANCH_SHA") {
         Some(_) => parsed::<Sha>(given, "CI_MERGE_REQUEST_SOURCE_BRANCH_SHA")?,
         None => sha.clone(),

@@ -4,8 +4,8 @@ use super::budget::prose;
 use super::context::PublishContext;
 use crate::html::addresses::case_page;
 use gbench_compare::Merged;
-use gbench_model::{CaseId, Host};
 use gbench_model::text::short_commit;
+use gbench_model::{CaseId, Host};
 
 /// Longest URL that is linked, in bytes.
 const MAX_ADDRESS: usize = 1000;
