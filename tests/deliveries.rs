@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use crate::support::cli::{Ran, ended};
 use crate::support::fake_forge::{FakeForge, Kind, ME, Mishap, Posted, TOKEN};
 use crate::support::fixture;
-use crate::support::job::outside;
+use crate::support::job::{Checkout, obeyed, outside, work};
 use crate::support::merging::{self, HEAD};
 
 /// The head of the event fixtures.
@@ -226,7 +226,8 @@ fn v6_a_refusal_names_the_right_and_where_it_is_set_and_the_status_stands() {
     );
     hub.ran(&format!("publish {}", hub.part(true))).exits(6).says("`read:user`").says("`--login`");
     hub.ran(&format!("publish {} --login {ME}", hub.part(true))).exits(0);
-    let mut step = Hub::new(Kind::GitLab).step("publish --start");
+    let hub = Hub::new(Kind::GitLab);
+    let mut step = hub.step("publish --start");
     step.env_remove("GITLAB_TOKEN");
     ended(step).exits(6).says("the masked variable GITLAB_TOKEN");
 }
@@ -547,6 +548,48 @@ fn a_place_that_contradicts_the_job_is_refused() {
     assert!(gitlab.fake.world().seen.is_empty());
 }
 
+#[test]
+fn one_command_judges_a_merge_request_and_another_tells_it() {
+    let checkout = Checkout::of_pull_request(&[("work", &work(&[1.0, 1.1, 1.0]))]);
+    let head = checkout.head.to_string();
+    let hub = Hub {
+        fake: FakeForge::start(Kind::GitLab, &head),
+        folder: crate::support::tempdir().unwrap(),
+        kind: Kind::GitLab,
+    };
+    let step = |line: &str| {
+        let mut step = hub.step(line);
+        step.current_dir(checkout.root()).env("CI_COMMIT_SHA", &head);
+        step.env("CI_MERGE_REQUEST_DIFF_BASE_SHA", checkout.base.to_string());
+        step
+    };
+    let mut ci = step("ci");
+    ci.env("CI_JOB_TOKEN", "of-every-job-of-gitlab");
+    let ran = quiet(ended(ci)).exits(1).says("the merge base of main and this branch");
+    assert!(ran.err.contains("GITLAB_TOKEN") && !ran.err.contains("CI_JOB_TOKEN"), "{}", ran.err);
+    assert!(obeyed(&ran.out).is_empty() && !ran.out.contains("stop-commands"), "{}", ran.out);
+    let job = checkout.job();
+    assert_eq!((job.pull_request, job.head), (Some(42), Some(head.clone())));
+    assert_eq!(job.base.commit, Some(checkout.base.to_string()));
+    quiet(ended(step("publish artifacts"))).exits(0).says("created");
+    assert!(hub.note().contains("s/c1"), "{}", hub.note());
+    assert_eq!(hub.states(), ["failed"]);
+    // Code of a fork is not run.
+    let mut fork = step("ci");
+    fork.env("CI_MERGE_REQUEST_SOURCE_PROJECT_PATH", "mallory/kernels");
+    ended(fork).exits(5).says("comes from the fork mallory/kernels");
+}
+
+#[test]
+fn buildkites_pull_request_is_compared_with_its_target_branch() {
+    let checkout = Checkout::of_pull_request(&[("work", &work(&[1.0, 1.1, 1.0]))]);
+    let folder = crate::support::tempdir().unwrap();
+    let mut step = buildkite(folder.path(), "ci", 0);
+    step.current_dir(checkout.root()).env("BUILDKITE_COMMIT", checkout.head.to_string());
+    ended(step).exits(1).says("the merge base of main and this branch");
+    assert_eq!(checkout.job().base.commit, Some(checkout.base.to_string()));
+}
+
 /// The blocks of docs/deliveries.md in a language.
 fn blocks(language: &str) -> Vec<String> {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/deliveries.md");
@@ -569,7 +612,7 @@ fn block(language: &str, with: &str) -> String {
 #[test]
 fn every_pipeline_of_the_documentation_is_yaml() {
     let all = blocks("yaml");
-    assert!(all.len() >= 4, "{all:?}");
+    assert_eq!(all.len(), 3, "{all:?}");
     for text in all {
         for event in saphyr_parser::Parser::new_from_str(&text) {
             event.unwrap_or_else(|error| panic!("{error} in\n{text}"));
@@ -594,7 +637,7 @@ fn the_publishing_commands_of_the_documentation_publish() {
     let in_shell = |mut step: Command, line: &str| {
         let gate = PathBuf::from(step.get_program());
         let mut shell = Command::new("sh");
-        shell.args(["-ec", &format!("\"{}\" {line}", gate.display())]);
+        shell.args(["-ec", &format!("code=1; \"{}\" {line}", gate.display())]);
         shell.current_dir(step.get_current_dir().unwrap());
         for (name, value) in step.get_envs() {
             match value {

@@ -4,8 +4,8 @@
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 
+use super::announcement::{CheckEnd, Delivery, Note};
 use super::target::unpublished;
-use super::telling::{CheckEnd, Delivery, Note};
 use crate::github::checks::CheckConclusion;
 use crate::github::comments::CommentMode;
 use crate::model::Result;
@@ -15,12 +15,12 @@ const AGENT: &str = "buildkite-agent";
 /// Characters of a context.
 const MAX_CONTEXT: usize = 100;
 
-pub(super) struct Annotation<'a> {
+pub(super) struct BuildAnnotation<'a> {
     pub comment: CommentMode,
     pub log: &'a dyn Fn(&str) -> Result<()>,
 }
 
-impl Delivery for Annotation<'_> {
+impl Delivery for BuildAnnotation<'_> {
     /// A build shows its state by itself: only the note is written, also of plain green, because it sends no mail.
     fn answer(&self, name: &str, end: &CheckEnd, note: Option<&Note<'_>>) -> Result<()> {
         let Some(note) = note else { return Ok(()) };

@@ -1,11 +1,11 @@
 //! `--dry-run`: the comment on standard output, and on standard error what else would be done. It sends no request.
 
+use super::announcement::{checks, should_comment};
 use super::destination::{is_service_told, webhooks};
 use super::facts::publish_context;
 use super::input::{FoundInput, PublishInput, find_unless_ended};
 use super::landing::Landed;
 use super::target::{Log, PublishRequest, check_name};
-use super::telling::{checks, should_comment};
 use super::{no_verdict, scheduled};
 use crate::github::comments::CommentMode;
 use crate::github::{Context, Host, WorkflowEvent};

@@ -2,6 +2,7 @@
 
 mod accept;
 mod annotation;
+mod announcement;
 mod command;
 mod decisions;
 mod destination;
@@ -17,7 +18,6 @@ mod recent;
 mod recipients;
 mod scheduled;
 mod target;
-mod telling;
 mod trends;
 
 pub(crate) use accept::{ATTEMPT, accept};
@@ -33,12 +33,12 @@ use crate::compare::AppliedAcceptances;
 use crate::github::{Context, Host, WorkflowEvent};
 use crate::model::{Exit, Fault, Result};
 use crate::suite::Benchmark;
-use annotation::Annotation;
+use annotation::BuildAnnotation;
+use announcement::Announcement;
 use destination::{is_service_told, webhooks};
 use input::{FoundInput, find, find_unless_ended};
 use recipients::Recipients;
 use target::PublishTarget;
-use telling::Telling;
 
 /// Refuses what can be recognised as wrong before anything is sent: the last step must not fail for a typing mistake.
 pub(crate) fn check(request: &PublishRequest) -> Result<()> {
@@ -132,14 +132,14 @@ fn for_build(
     }
     let log = RefCell::new(log);
     let say = |line: &str| (log.borrow_mut())(line);
-    let to = Annotation { comment: request.comment, log: &say };
-    let telling = Telling { request, context: Some(context), unverified: context.is_fork() };
-    let no_verdict = |code| telling.no_verdict(&no_verdict::of_code(code), &to);
+    let to = BuildAnnotation { comment: request.comment, log: &say };
+    let announcement = Announcement { request, context: Some(context), unverified: context.is_fork() };
+    let no_verdict = |code| announcement.no_verdict(&no_verdict::of_code(code), &to);
     let Some(found) = find_unless_ended(request, builtins, no_verdict)? else { return Ok(()) };
     found.is_about(&context.head)?;
     match &found {
         FoundInput::Verdict(input) => {
-            telling.verdict(input, &AppliedAcceptances::default(), &to)?;
+            announcement.verdict(input, &AppliedAcceptances::default(), &to)?;
             receivers::notify(request, Some(context), input, &say)?;
             if request.history.is_none() {
                 return Ok(());
@@ -150,7 +150,7 @@ fn for_build(
             })
         }
         FoundInput::Untouched(job) => {
-            job.untouched.as_ref().map_or(Ok(()), |untouched| telling.untouched(untouched, &to))
+            job.untouched.as_ref().map_or(Ok(()), |untouched| announcement.untouched(untouched, &to))
         }
     }
 }

@@ -1,5 +1,6 @@
 //! A verdict on a pull request or a commit: one comment, one check for each machine.
 
+use super::announcement::{Announcement, CheckEnd, Delivery, Note, output};
 use super::decisions;
 use super::facts::shown;
 use super::input::{FoundInput, PublishInput};
@@ -8,7 +9,6 @@ use super::receivers;
 use super::recent;
 use super::recipients::{Recipients, conclude, is_overtaken, report, unnamed, where_reported};
 use super::target::{PublishTarget, unpublished};
-use super::telling::{CheckEnd, Delivery, Note, Telling, output};
 use crate::app::github::step_outputs;
 use crate::app::untrusted::{Contents, read_artifact};
 use crate::compare::{AppliedAcceptances, regenerate_text};
@@ -153,7 +153,7 @@ pub(super) fn tell(
 fn tell_untouched(target: &PublishTarget<'_>, untouched: &Untouched, recipients: &Recipients) -> Result<()> {
     summarize(target, &render::untouched(untouched, &shown(target, None, false), ""))?;
     step_outputs::of_untouched()?;
-    telling(target, false).untouched(untouched, &Posts { target, recipients })
+    announcement(target, false).untouched(untouched, &Posts { target, recipients })
 }
 
 pub(super) fn without_verdict(
@@ -161,11 +161,11 @@ pub(super) fn without_verdict(
     ended: &NoVerdict,
     recipients: &Recipients,
 ) -> Result<()> {
-    telling(target, false).no_verdict(ended, &Posts { target, recipients })
+    announcement(target, false).no_verdict(ended, &Posts { target, recipients })
 }
 
-fn telling<'t>(target: &'t PublishTarget<'_>, unverified: bool) -> Telling<'t> {
-    Telling { request: target.request, context: Some(&target.context), unverified }
+fn announcement<'t>(target: &'t PublishTarget<'_>, unverified: bool) -> Announcement<'t> {
+    Announcement { request: target.request, context: Some(&target.context), unverified }
 }
 
 fn summarize(target: &PublishTarget<'_>, page: &str) -> Result<()> {
@@ -190,7 +190,7 @@ pub(super) fn tell_verdict(
     unverified: bool,
     accepted: &AppliedAcceptances,
 ) -> Result<()> {
-    telling(target, unverified).verdict(input, accepted, &Posts { target, recipients })
+    announcement(target, unverified).verdict(input, accepted, &Posts { target, recipients })
 }
 
 const OVERTAKEN: &str = "left alone: a newer commit or run speaks already";

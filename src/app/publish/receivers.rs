@@ -1,9 +1,9 @@
 //! Webhooks: the document of the verdict, for any program that wants it.
 
+use super::announcement::{Announcement, CheckEnd, Delivery, Note};
 use super::destination::webhooks;
 use super::input::PublishInput;
 use super::target::PublishRequest;
-use super::telling::{CheckEnd, Delivery, Note, Telling};
 use crate::app::reports::verdict_files::json_of;
 use crate::compare::{AppliedAcceptances, Merged};
 use crate::github::webhook::{WebhookAddress, WebhookSecret, deliver};
@@ -27,10 +27,10 @@ pub(super) fn notify(
     input: &PublishInput,
     log: &dyn Fn(&str) -> Result<()>,
 ) -> Result<()> {
-    let telling = Telling { request, context, unverified: false };
+    let announcement = Announcement { request, context, unverified: false };
     let told = |to| {
         let receiver = Receiver { to, gate: &request.name, log };
-        telling.verdict(input, &AppliedAcceptances::default(), &receiver)
+        announcement.verdict(input, &AppliedAcceptances::default(), &receiver)
     };
     let told: Vec<Result<()>> = webhooks(&request.to).map(told).collect();
     told.into_iter().collect()

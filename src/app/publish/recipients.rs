@@ -1,8 +1,8 @@
 //! For whom a verdict is. A check is a commit's, and one branch may be the head of several pull requests: each of them then has
 //! its own check, and the one that branch protection asks for says the most severe of them all.
 
+use super::announcement::CheckEnd;
 use super::target::{PublishTarget, unpublished};
-use super::telling::CheckEnd;
 use crate::github::checks::{self, CheckConclusion, CheckOutput, CheckReport, CheckStatus, Reported};
 use crate::github::pulls::{self, OpenPull};
 use crate::github::{ApiResult, Context};

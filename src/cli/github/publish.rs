@@ -14,7 +14,7 @@ use crate::github::{Context, commands};
 use crate::model::{Exit, Result};
 use crate::suite::Benchmark;
 
-/// Publish a verdict: comment, check, summary or nightly issue on GitHub; a note elsewhere; JSON to a webhook
+/// Publish a verdict: comment, check, summary or issue; JSON to a webhook
 ///
 /// The event decides what is published. On a pull request: one comment, and one check per machine. In a `workflow_run`
 /// workflow: the same for the run that triggered it, whose artifacts are fetched, treated as untrusted and merged.

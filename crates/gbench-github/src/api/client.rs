@@ -112,6 +112,8 @@ impl Client {
             let answer = self.again(Method::GET, &route, None)?;
             let mut value: Value = parsed(&request, &answer)?;
             let list = match key {
+                // Gitea answers nothing at all for a commit without a status.
+                Some(_) if value.is_null() && self.endpoint.host == Host::Gitea => Value::Array(Vec::new()),
                 Some(key) => value.get_mut(key).map(Value::take).unwrap_or_default(),
                 None => value,
             };

@@ -18,14 +18,28 @@ pub enum Identity {
     Login(String),
 }
 
-/// The author of something, as GitHub sends it.
+/// The author of something, as the host sends it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(from = "SentUser")]
 pub(crate) struct User {
-    #[serde(default, alias = "username")]
     pub(crate) login: String,
     /// `User`, `Bot`, `Organization`.
-    #[serde(default, rename = "type")]
     pub(crate) kind: String,
+}
+
+/// GitHub has a `login`, GitLab a `username`, and Gitea both.
+#[derive(Deserialize)]
+struct SentUser {
+    login: Option<String>,
+    username: Option<String>,
+    #[serde(default, rename = "type")]
+    kind: String,
+}
+
+impl From<SentUser> for User {
+    fn from(sent: SentUser) -> Self {
+        Self { login: sent.login.or(sent.username).unwrap_or_default(), kind: sent.kind }
+    }
 }
 
 impl Identity {

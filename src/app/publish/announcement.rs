@@ -38,13 +38,13 @@ pub(super) trait Delivery {
 
 /// The publishing job: its request and event, and how far it trusts the result.
 #[derive(Clone, Copy)]
-pub(super) struct Telling<'a> {
+pub(super) struct Announcement<'a> {
     pub request: &'a PublishRequest,
     pub context: Option<&'a Context>,
     pub unverified: bool,
 }
 
-impl Telling<'_> {
+impl Announcement<'_> {
     fn check_name(&self) -> String {
         check_name(self.context, &self.request.name, &self.request.label)
     }
