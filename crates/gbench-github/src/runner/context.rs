@@ -81,7 +81,9 @@ impl Context {
     }
 
     pub fn page_of(&self, run: u64, attempt: u32) -> String {
-        let attempt = if attempt > 1 { format!("/attempts/{attempt}") } else { String::new() };
+        // Gitea has one page of a run for all attempts.
+        let is_shown = attempt > 1 && self.host() == Host::GitHub;
+        let attempt = if is_shown { format!("/attempts/{attempt}") } else { String::new() };
         format!("{}/{}/actions/runs/{run}{attempt}", self.endpoint.server, self.slug)
     }
 }
