@@ -46,7 +46,8 @@ pub(crate) struct PublishArgs {
     /// as in the measuring job]
     #[arg(long, value_name = "CLASS", value_delimiter = ',')]
     pub fail_on: Vec<FailOn>,
-    /// In a `workflow_run` workflow: also publish results that forks measured, marked as unverified
+    /// In a `workflow_run` workflow, and in jobs of other services than GitHub: also publish results that forks measured,
+    /// marked as unverified
     #[arg(long)]
     pub allow_forks: bool,
     /// Number of parts (results of matrix jobs) that must be present
