@@ -244,6 +244,19 @@ mod tests {
         out + rest
     }
 
+    #[test]
+    fn a_command_and_a_reference_of_gitlab_are_plain_text() {
+        assert_eq!(markdown("/merge"), "&#47;merge");
+        assert_eq!(markdown("a/b"), "a/b");
+        for (reference, sign) in
+            [("!12", "&#33;"), ("~bug", "&#126;"), ("%1.0", "%"), ("$7", "&#36;"), ("&3", "&#38;")]
+        {
+            assert_eq!(markdown(reference), format!("{sign}&#8203;{}", &reference[1..]), "{reference}");
+        }
+        assert_eq!(markdown("GL-12"), "GL-&#8203;12");
+        assert_eq!(markdown("5 % of 7%"), "5 % of 7%");
+    }
+
     proptest! {
         #[test]
         fn escaped_markdown_holds_no_special_character(text in "(\\PC|[|`@<>#*_~\\[\\]\\\\&!$\n\r\u{202e}\u{1b}]|://|www\\.){0,40}") {
