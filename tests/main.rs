@@ -50,6 +50,7 @@ mod counting;
 mod counting_real;
 mod cuda_suite;
 mod curves;
+mod deliveries;
 mod device_code;
 mod direction;
 mod discover;

@@ -553,7 +553,7 @@ fn a_dry_run_says_of_every_flag_what_would_come_of_it() {
     let laptop = outside(hub.folder.path(), &format!("publish {red} --dry-run"));
     let ran = ended(laptop)
         .exits(0)
-        .says("this is not a job of GitHub Actions")
+        .says("this is not a job of a CI that is known")
         .says("check gbench-ci: would end as");
     assert!(!ran.out.contains("would end as"), "standard output holds the comment alone: {}", ran.out);
     assert!(hub.fake.requests().is_empty());

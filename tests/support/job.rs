@@ -172,7 +172,10 @@ pub fn outside(folder: &Path, line: &str) -> Command {
     let mut command = command(folder, line);
     for (name, _) in std::env::vars_os() {
         let text = name.to_string_lossy().into_owned();
-        if ["GITHUB_", "GH_", "ACTIONS_", "RUNNER_"].iter().any(|prefix| text.starts_with(prefix)) {
+        if ["GITHUB_", "GH_", "ACTIONS_", "RUNNER_", "GITLAB_", "CI_", "BUILDKITE", "GITEA_", "FORGEJO_"]
+            .iter()
+            .any(|prefix| text.starts_with(prefix))
+        {
             command.env_remove(&name);
         }
     }

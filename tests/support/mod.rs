@@ -4,6 +4,7 @@ pub mod act;
 pub mod built;
 pub mod cli;
 pub mod emulator;
+pub mod fake_forge;
 pub mod fake_github;
 pub mod git;
 pub mod github;

@@ -44,7 +44,8 @@ fn word(given: &Given) -> String {
         }
         "line" => ask(it, |text: String| line(&text)),
         "property" => ask(it, |text: String| property(&text)),
-        "refused" => ask(it, |(request, status, wanted)| {
+        "refused" => ask(it, |(request, status, wanted): (String, _, _)| {
+            let request = request.into();
             let message = "Resource not accessible by integration".into();
             let Fault { next, exit, .. } = ApiError::Refused { request, status, message, wanted }.into();
             (next, exit)

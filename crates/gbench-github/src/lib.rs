@@ -16,6 +16,7 @@ mod kind_tests;
 mod posts;
 pub mod pulls;
 mod runner;
+pub mod webhook;
 
 pub use api::address::{Endpoint, Sha, Slug, Token};
 pub use api::backoff::ClientLimits;
@@ -24,6 +25,7 @@ pub use api::error::{ApiError, ApiResult};
 pub use api::identity::Identity;
 pub use api::{artifacts, branch};
 pub use checks::kept;
+pub use gbench_model::Host;
 pub use posts::{answers, comments, issues};
 pub use pulls::{approval, people};
 pub use runner::commands;

@@ -30,6 +30,7 @@ mod fault;
 mod github;
 mod gpu;
 mod hash;
+mod host;
 mod id;
 pub mod line;
 pub mod profiler_csv;
@@ -79,6 +80,7 @@ pub use gpu::telemetry::{
 };
 pub use gpu::tensor_map::{TensorInterleave, TensorMap, TensorPromotion, TensorSwizzle};
 pub use hash::sha256_hex;
+pub use host::Host;
 pub use id::{BaselineName, BenchmarkId, RunId};
 pub use record::answer::AnswerValues;
 pub use record::facts::{Fact, HOST, MATCH_FIELDS, Strictness, names_card};

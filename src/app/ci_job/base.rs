@@ -190,16 +190,17 @@ impl Commits<'_> {
     /// `run`: the commit of the run, which GitHub makes to test the merge.
     fn of_pull_request(&self, pull: &PullRequest, run: &Sha) -> Result<Found> {
         let name = &pull.base_branch;
-        let told = commit_id(&pull.base)?;
+        let told = pull.base.as_ref().map(commit_id).transpose()?;
         let merged = self.merged_with(commit_id(run)?);
-        let tips = [self.find(name), Some(told), merged];
+        let tips = [self.find(name), told, merged];
         let tips: Vec<Oid> = tips.into_iter().flatten().filter(|id| self.has(*id)).collect();
         let Some(first) = tips.first() else {
-            return Err(self.missing(&format!("{name}, the base of the pull request ({}),", short(told))));
+            let told = told.map_or(String::new(), |told| format!(" ({})", short(told)));
+            return Err(self.missing(&format!("{name}, the base of the pull request{told},")));
         };
         let mut base = self.common(*first, name)?;
         for tip in &tips[1..] {
-            // GitHub's word about the base branch may be of another day than the checkout: the later point counts.
+            // The host's word about the base branch may be of another day than the checkout: the later point counts.
             let other = self.common(*tip, name)?;
             if self.repository.graph_descendant_of(other, base).unwrap_or(false) {
                 base = other;

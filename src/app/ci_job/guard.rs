@@ -10,29 +10,49 @@ use crate::github::{Context, WorkflowEvent};
 use crate::machine::open_repository;
 use crate::model::{Exit, Fault, Result};
 
-/// The tokens of GitHub, by the names under which workflows hand them to a step.
-const TOKENS: [&str; 7] = [
+/// The tokens and keys by which a verdict is published, by the names under which workflows hand them to a step.
+const TOKENS: [&str; 11] = [
     "ACTIONS_ID_TOKEN_REQUEST_TOKEN",
     "ACTIONS_RUNTIME_TOKEN",
+    "FORGEJO_TOKEN",
     "GBENCH_TOKEN",
+    "GBENCH_WEBHOOK_SECRET",
     "GH_ENTERPRISE_TOKEN",
     "GH_TOKEN",
+    "GITEA_TOKEN",
     "GITHUB_ENTERPRISE_TOKEN",
     "GITHUB_TOKEN",
+    "GITLAB_TOKEN",
+];
+
+/// Those that a service gives to every job, whatever its author does: nothing to warn of.
+const OF_EVERY_JOB: [&str; 5] = [
+    "BUILDKITE_AGENT_ACCESS_TOKEN",
+    "CI_DEPENDENCY_PROXY_PASSWORD",
+    "CI_JOB_TOKEN",
+    "CI_REGISTRY_PASSWORD",
+    // It contains the job's token.
+    "CI_REPOSITORY_URL",
 ];
 
 /// The tokens in the environment of this process, by name.
 pub(crate) fn tokens() -> Vec<&'static str> {
-    TOKENS.into_iter().filter(|name| std::env::var_os(name).is_some()).collect()
+    let all = TOKENS.into_iter().chain(OF_EVERY_JOB);
+    all.filter(|name| std::env::var_os(name).is_some()).collect()
 }
 
-pub(crate) fn token_warning(found: &[&str]) -> RunnerNote {
+/// `None`: none of them could be kept away from this step.
+pub(crate) fn token_warning(found: &[&str]) -> Option<RunnerNote> {
+    let found: Vec<&str> = found.iter().copied().filter(|name| TOKENS.contains(name)).collect();
+    if found.is_empty() {
+        return None;
+    }
     let what = format!(
         "{} is in the environment of the step that measures: give the token to `gbench-ci publish` alone. It was \
          taken out before anything was started, but the shell of this step still holds it",
         found.join(", ")
     );
-    RunnerNote::warning(TOKEN_TITLE, what)
+    Some(RunnerNote::warning(TOKEN_TITLE, what))
 }
 
 /// Begins this process again without the tokens; returns only where that fails. Leaving them out of the children's environment
@@ -53,11 +73,25 @@ pub(crate) fn restart_without(tokens: &[&str]) -> Result<Infallible> {
 pub(crate) fn credentials_warning() -> Option<RunnerNote> {
     let repository = std::env::current_dir().ok().and_then(|folder| open_repository(&folder).ok())?;
     let config = repository.config().ok()?;
-    let holds =
+    let header =
         config.entries(Some(r"^http\..*\.extraheader$")).is_ok_and(|mut found| found.next().is_some());
-    let what = "the checkout keeps a token in its git configuration, where benchmarks can read it: give \
-                actions/checkout `persist-credentials: false`";
-    holds.then(|| RunnerNote::warning(TOKEN_TITLE, what))
+    let remotes = repository.remotes().ok()?;
+    let has_password = |name: &str| {
+        let remote = repository.find_remote(name).ok();
+        let url = remote.and_then(|remote| remote.url().map(str::to_owned).ok());
+        let rest = url.and_then(|url| url.split_once("://").map(|(_, rest)| rest.to_owned()));
+        rest.is_some_and(|rest| rest.split_once('@').is_some_and(|(user, _)| user.contains(':')))
+    };
+    let next = if header {
+        "give actions/checkout `persist-credentials: false`"
+    } else if remotes.iter().flatten().flatten().any(has_password) {
+        "set the variable FF_GIT_URLS_WITHOUT_TOKENS of GitLab's runner to `true`"
+    } else {
+        return None;
+    };
+    let what =
+        format!("the checkout keeps a token in its git configuration, where benchmarks can read it: {next}");
+    Some(RunnerNote::warning(TOKEN_TITLE, what))
 }
 
 const TOKEN_TITLE: &str = "a token where benchmarks run";

@@ -31,7 +31,8 @@ fn publish_context(job: &Job, context: Option<&Context>) -> PublishContext {
         sources: job.sources.clone(),
         fail_on: job.fail_on.clone(),
         server: context.map_or_else(String::new, |context| context.endpoint.server.clone()),
-        slug: context.map(|context| context.slug.to_string()),
+        host: context.map(Context::host).unwrap_or_default(),
+        slug: context.and_then(Context::repository),
         ..PublishContext::default()
     }
 }

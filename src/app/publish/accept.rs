@@ -20,7 +20,7 @@ use crate::compare::{
 use crate::github::checks::{CheckConclusion, CheckOutput};
 use crate::github::people::{self, WrittenComment};
 use crate::github::pulls::{self, KnownPull};
-use crate::github::{Context, Sha, WorkflowEvent, answers, checks, comments};
+use crate::github::{Context, Host, Sha, WorkflowEvent, answers, checks, comments};
 use crate::model::{CaseId, Exit, Fault, Result};
 use crate::report::github::{self as render, AcceptanceAnswer, AcceptanceOutcome};
 
@@ -51,6 +51,11 @@ pub(crate) fn accept<'a>(
         let next = "start it by `on: issue_comment`: `gbench-ci init --github` writes the workflow";
         return Err(Fault::at("the event", what, next));
     };
+    if context.host() != Host::GitHub {
+        let what = format!("changes are accepted on GitHub alone, and this job is one of {}", context.host());
+        let next = "merge the change: the next comparison takes its commit as the base";
+        return Err(Fault::at("the event", what, next));
+    }
     let mut target = PublishTarget::open(request, context, log)?;
     let Some(comment) = people::comment(&target.client, id)? else {
         return target.log("the comment is gone: nothing is done");
@@ -352,5 +357,5 @@ fn unread(target: &PublishTarget<'_>, pull: &KnownPull) -> Result<()> {
     let output =
         CheckOutput { title: "No verdict".into(), summary: summary.into(), ..CheckOutput::default() };
     let reported = report(target, &name, stand.run, Some(CheckConclusion::Failure), &output)?;
-    target.log(&format!("{name}: failure, {}", where_reported(&reported, &pull.head)))
+    target.log(&format!("{name}: failure, {}", where_reported(&reported, &target.context)))
 }

@@ -82,7 +82,8 @@ pub(super) fn applied(
     recipients: &Recipients,
     merged: &Merged,
 ) -> Result<AppliedAcceptances> {
-    let Some(number) = recipients.only().filter(|_| is_any_acceptable(merged)) else {
+    let Some(number) = recipients.only().filter(|_| target.has_decisions() && is_any_acceptable(merged))
+    else {
         return Ok(AppliedAcceptances::default());
     };
     match ledger(target, number) {

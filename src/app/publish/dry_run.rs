@@ -1,13 +1,14 @@
 //! `--dry-run`: the comment on standard output, and on standard error what else would be done. It sends no request.
 
+use super::announcement::{checks, should_comment};
+use super::destination::{is_service_told, webhooks};
 use super::facts::publish_context;
 use super::input::{FoundInput, PublishInput, find_unless_ended};
 use super::landing::Landed;
-use super::pull_request::{checks, should_comment};
 use super::target::{Log, PublishRequest, check_name};
 use super::{no_verdict, scheduled};
 use crate::github::comments::CommentMode;
-use crate::github::{Context, WorkflowEvent};
+use crate::github::{Context, Host, WorkflowEvent};
 use crate::model::{Fault, Result};
 use crate::report::github::{self as render, CheckPage, PublishContext};
 use crate::suite::Benchmark;
@@ -19,6 +20,7 @@ pub(crate) fn dry_run(
     builtins: &[Benchmark],
     log: &mut Log<'_>,
 ) -> Result<Option<(String, Vec<String>)>> {
+    let is_service_told = is_service_told(&request.to, context)?;
     let name = check_name(context, &request.name, &request.label);
     let no_verdict = |code| {
         let ended = no_verdict::of_code(code);
@@ -30,7 +32,7 @@ pub(crate) fn dry_run(
             let unverified = context.is_some_and(Context::is_fork);
             let shown = publish_context(request, context, Some(&input), unverified);
             let page = render::comment(&input.merged, &shown, "");
-            Some((page, plan(request, context, &input, &shown)))
+            Some((page, plan(request, context, &input, &shown, is_service_told)))
         }
         FoundInput::Untouched(job) => job.untouched.as_ref().map(|untouched| {
             let shown = publish_context(request, context, None, false);
@@ -52,12 +54,17 @@ fn plan(
     context: Option<&Context>,
     input: &PublishInput,
     shown: &PublishContext,
+    is_service_told: bool,
 ) -> Vec<String> {
     match context {
         Some(context) if context.event == WorkflowEvent::PullRequestTarget => {
             return vec!["nothing would be published: pull_request_target is refused".into()];
         }
-        Some(context) if context.event == WorkflowEvent::PullRequest && shown.unverified => {
+        Some(context)
+            if context.host() == Host::GitHub
+                && context.event == WorkflowEvent::PullRequest
+                && shown.unverified =>
+        {
             let whose = "the `workflow_run` workflow publishes a fork's verdict";
             return vec![format!("nothing would be published: {whose}")];
         }
@@ -65,10 +72,25 @@ fn plan(
     }
     let mut lines = Vec::new();
     if context.is_none() {
-        lines.push("this is not a job of GitHub Actions: all but a history needs one; in a job:".into());
+        lines.push(
+            "this is not a job of a CI that is known: all but a history and webhooks needs one; in a job:"
+                .into(),
+        );
     }
     if request.summary {
         lines.push("summary: would be written".into());
+    }
+    lines
+        .extend(webhooks(&request.to).map(|address| format!("webhook {address}: would be sent the verdict")));
+    if !is_service_told {
+        return lines;
+    }
+    if context.is_some_and(|context| context.host() == Host::Buildkite) {
+        lines.push(format!(
+            "annotation {}: would be written",
+            check_name(context, &request.name, &request.label)
+        ));
+        return lines;
     }
     let checks = checks(request, context, &input.merged, shown);
     lines.extend(checks.iter().map(|(name, check)| would_end(name, check)));

@@ -47,7 +47,8 @@ pub(super) fn publish_context(
         fail_on,
         server: context
             .map_or_else(|| "https://github.com".into(), |context| context.endpoint.server.clone()),
-        slug: context.map(|context| context.slug.to_string()),
+        host: context.map(Context::host).unwrap_or_default(),
+        slug: context.and_then(Context::repository),
         pages: request.pages.clone(),
         trends: input.map_or_else(Vec::new, |input| input.trends.clone()),
         ..PublishContext::default()

@@ -26,6 +26,9 @@ pub(super) struct Landed {
 /// Asks GitHub. A change that it does not show is not accepted, and the log records why.
 pub(super) fn of_run(target: &PublishTarget<'_>, merged: &Merged) -> Result<Landed> {
     // Accepted rows that are green again matter for the history alone.
+    if !target.has_decisions() {
+        return Ok(Landed::default());
+    }
     if target.request.history.is_none() && !decisions::is_any_acceptable(merged) {
         return Ok(Landed::default());
     }

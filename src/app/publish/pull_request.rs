@@ -1,20 +1,22 @@
 //! A verdict on a pull request or a commit: one comment, one check for each machine.
 
+use super::announcement::{Announcement, CheckEnd, Delivery, Note, output};
 use super::decisions;
 use super::facts::shown;
 use super::input::{FoundInput, PublishInput};
 use super::no_verdict::{self, NoVerdict};
+use super::receivers;
 use super::recent;
-use super::recipients::{CheckEnd, Recipients, conclude, is_overtaken, report, unnamed, where_reported};
-use super::target::{PublishRequest, PublishTarget, check_name, unpublished};
+use super::recipients::{Recipients, conclude, is_overtaken, report, unnamed, where_reported};
+use super::target::{PublishTarget, unpublished};
 use crate::app::github::step_outputs;
 use crate::app::untrusted::{Contents, read_artifact};
-use crate::compare::{AppliedAcceptances, Conclusion, Merged, Verdict, Warning, regenerate_text};
-use crate::github::checks::{Annotation, AnnotationLevel, CheckConclusion, CheckOutput, Reported};
+use crate::compare::{AppliedAcceptances, regenerate_text};
+use crate::github::checks::{CheckConclusion, CheckOutput, Reported};
 use crate::github::comments::{self, CommentRequest, Marker, Posted};
-use crate::github::{Context, WorkflowEvent, WorkflowRun, artifacts, pulls};
+use crate::github::{WorkflowEvent, WorkflowRun, artifacts, pulls};
 use crate::model::{Fault, Result, Untouched};
-use crate::report::github::{self as render, CheckPage, CheckState, PublishContext};
+use crate::report::github::{self as render, PublishContext};
 
 /// Bytes of all artifacts of one run, packed.
 const MAX_BYTES: usize = 64 << 20;
@@ -30,7 +32,7 @@ pub(super) fn begin(target: &PublishTarget<'_>) -> Result<()> {
     let begun = output(render::begun(&shown(target, None, false)));
     let name = target.check_name();
     let reported = report(target, &name, target.run(), None, &begun)?;
-    target.log(&format!("{name}: in progress, {}", where_reported(&reported, &target.context.head)))
+    target.log(&format!("{name}: in progress, {}", where_reported(&reported, &target.context)))
 }
 
 /// For the run that a `workflow_run` event tells of. Nothing that the run left behind is believed about what it is for:
@@ -140,7 +142,7 @@ pub(super) fn tell(
                 }
                 accepted = now;
             }
-            Ok(())
+            receivers::notify(target.request, Some(&target.context), input, &|line| target.log(line))
         }
         FoundInput::Untouched(job) => {
             job.untouched.as_ref().map_or(Ok(()), |untouched| tell_untouched(target, untouched, recipients))
@@ -148,18 +150,22 @@ pub(super) fn tell(
     }
 }
 
-/// That nothing was measured: the check records that, and a comment that is there, which would else speak of another commit.
 fn tell_untouched(target: &PublishTarget<'_>, untouched: &Untouched, recipients: &Recipients) -> Result<()> {
-    let shown = shown(target, None, false);
-    summarize(target, &render::untouched(untouched, &shown, ""))?;
+    summarize(target, &render::untouched(untouched, &shown(target, None, false), ""))?;
     step_outputs::of_untouched()?;
-    let content = CommentContent {
-        state: render::untouched_fingerprint(),
-        should_comment: false,
-        body: &|marker| render::untouched(untouched, &shown, &marker.comment()),
-    };
-    let end = end_of(render::check_untouched(untouched, &shown), false);
-    answer(target, &target.check_name(), recipients, &end, &content)
+    announcement(target, false).untouched(untouched, &Posts { target, recipients })
+}
+
+pub(super) fn without_verdict(
+    target: &PublishTarget<'_>,
+    ended: &NoVerdict,
+    recipients: &Recipients,
+) -> Result<()> {
+    announcement(target, false).no_verdict(ended, &Posts { target, recipients })
+}
+
+fn announcement<'t>(target: &'t PublishTarget<'_>, unverified: bool) -> Announcement<'t> {
+    Announcement { request: target.request, context: Some(&target.context), unverified }
 }
 
 fn summarize(target: &PublishTarget<'_>, page: &str) -> Result<()> {
@@ -177,7 +183,6 @@ pub(super) fn summarize_verdict(
     step_outputs::answer(input.merged.conclusion.into_str(), &input.merged.counts)
 }
 
-/// Checks first: the comment is the louder of the two, and what it links to should be there.
 pub(super) fn tell_verdict(
     target: &PublishTarget<'_>,
     input: &PublishInput,
@@ -185,106 +190,59 @@ pub(super) fn tell_verdict(
     unverified: bool,
     accepted: &AppliedAcceptances,
 ) -> Result<()> {
-    let merged = &input.merged;
-    let shown = PublishContext { accepted: accepted.clone(), ..shown(target, Some(input), unverified) };
-    let content = CommentContent {
-        state: render::fingerprint(merged, accepted),
-        should_comment: should_comment(merged),
-        body: &|marker| render::comment(merged, &shown, &marker.comment()),
-    };
-    let all = checks(target.request, Some(&target.context), merged, &shown);
-    let last = all.len().saturating_sub(1);
-    for (index, (name, check)) in all.into_iter().enumerate() {
-        // The last one stands for all.
-        let nobody = Recipients::default();
-        let recipients = if index == last { recipients } else { &nobody };
-        if check.state == CheckState::InProgress {
-            pending(target, &name, recipients, check, &content)?;
-            continue;
-        }
-        answer(target, &name, recipients, &end_of(check, unverified), &content)?;
-    }
-    Ok(())
-}
-
-/// The checks of a verdict, with their names: one for each machine that has a label, and one for all, the name that branch
-/// protection can ask for. A machine's own job has only its own.
-pub(super) fn checks(
-    request: &PublishRequest,
-    context: Option<&Context>,
-    merged: &Merged,
-    shown: &PublishContext,
-) -> Vec<(String, CheckPage)> {
-    let name = |label: &str| check_name(context, &request.name, label);
-    let labelled = merged.groups.iter().filter(|group| !group.label.is_empty());
-    let mut checks: Vec<(String, CheckPage)> = labelled
-        .map(|group| {
-            let alone = Merged::single(&group.label, group.verdict.clone());
-            (name(&group.label), render::check(&alone, shown))
-        })
-        .collect();
-    let is_own =
-        !request.label.is_empty() && merged.groups.len() == 1 && merged.groups[0].label == request.label;
-    if !is_own {
-        checks.push((name(&request.label), render::check(merged, shown)));
-    }
-    checks
+    announcement(target, unverified).verdict(input, accepted, &Posts { target, recipients })
 }
 
 const OVERTAKEN: &str = "left alone: a newer commit or run speaks already";
 
-struct CommentContent<'a> {
-    /// Digest of what is said.
-    state: String,
-    should_comment: bool,
-    body: &'a dyn Fn(&Marker) -> String,
+/// A host that keeps the repository: a check or a status, and one comment for each recipient.
+struct Posts<'t, 'r> {
+    target: &'t PublishTarget<'r>,
+    recipients: &'t Recipients,
 }
 
-fn answer(
-    target: &PublishTarget<'_>,
-    name: &str,
-    recipients: &Recipients,
-    end: &CheckEnd,
-    content: &CommentContent<'_>,
-) -> Result<()> {
-    let heard = conclude(target, name, recipients, end)?;
-    for number in recipients.unheard(&heard) {
-        target.log(&format!("comment on #{number}: {OVERTAKEN}"))?;
+impl Delivery for Posts<'_, '_> {
+    fn answer(&self, name: &str, end: &CheckEnd, note: Option<&Note<'_>>) -> Result<()> {
+        let nobody = Recipients::default();
+        let recipients = if note.is_some() { self.recipients } else { &nobody };
+        let heard = conclude(self.target, name, recipients, end)?;
+        for number in recipients.unheard(&heard) {
+            self.target.log(&format!("comment on #{number}: {OVERTAKEN}"))?;
+        }
+        let Some(note) = note else { return Ok(()) };
+        heard
+            .iter()
+            .try_for_each(|number| comment(self.target, *number, &recipients.name_for(name, *number), note))
     }
-    heard.iter().try_for_each(|number| comment(target, *number, &recipients.name_for(name, *number), content))
-}
 
-/// The check stays in progress, and the comment says what is pending: the publication of the last part ends the check, and
-/// writes over the comment.
-fn pending(
-    target: &PublishTarget<'_>,
-    name: &str,
-    recipients: &Recipients,
-    check: CheckPage,
-    content: &CommentContent<'_>,
-) -> Result<()> {
-    let reported = report(target, name, target.run(), None, &output(check))?;
-    target.log(&format!("{name}: in progress, {}", where_reported(&reported, &target.context.head)))?;
-    // A run that has ended its check, or a later one, has said more.
-    if matches!(reported, Reported::Ended | Reported::Superseded) {
-        return Ok(());
+    /// The publication of the last part ends the check, and writes over the comment.
+    fn pending(&self, name: &str, output: &CheckOutput, note: Option<&Note<'_>>) -> Result<()> {
+        let reported = report(self.target, name, self.target.run(), None, output)?;
+        let place = where_reported(&reported, &self.target.context.head);
+        self.target.log(&format!("{name}: in progress, {place}"))?;
+        // A run that has ended its check, or a later one, has said more.
+        let (Some(note), false) = (note, matches!(reported, Reported::Ended | Reported::Superseded)) else {
+            return Ok(());
+        };
+        self.recipients.told().iter().try_for_each(|number| {
+            comment(self.target, *number, &self.recipients.name_for(name, *number), note)
+        })
     }
-    recipients.told().iter().try_for_each(|number| comment(target, *number, name, content))
 }
 
 /// `check`: the name of the check by which it is known whether a later run has spoken.
-fn comment(target: &PublishTarget<'_>, number: u64, check: &str, content: &CommentContent<'_>) -> Result<()> {
+fn comment(target: &PublishTarget<'_>, number: u64, check: &str, note: &Note<'_>) -> Result<()> {
     let (run, attempt) = target.run();
     let marker = Marker {
         gate: target.request.name.clone(),
         head: target.context.head.clone(),
         run,
         attempt,
-        state: content.state.clone(),
+        state: note.state.clone(),
     };
     let request = CommentRequest {
-        body: content.body,
-        should_comment: content.should_comment,
+        body: &|marker: &Marker| (note.body)(&marker.comment()),
+        should_comment: note.should_comment,
         is_overtaken: &|| is_overtaken(target, check),
     };
     let mode = target.request.comment;
@@ -297,58 +255,4 @@ fn comment(target: &PublishTarget<'_>, number: u64, check: &str, content: &Comme
         Posted::Never => "none, as asked".into(),
     };
     target.log(&format!("comment on #{number}: {what}"))
-}
-
-/// True if it deserves a comment: all but plain green of benchmarks that both sides define alike.
-pub(super) fn should_comment(merged: &Merged) -> bool {
-    let is_better = |verdict| merged.counts.get(verdict).is_some_and(|count| *count > 0);
-    let better = [Verdict::Improved, Verdict::Mended].iter().any(is_better);
-    let mut warnings = merged.groups.iter().flat_map(|group| &group.verdict.warning_codes);
-    merged.conclusion != Conclusion::Pass || better || warnings.any(Warning::is_of_definitions)
-}
-
-/// A check that ends without a verdict. An earlier comment is about another run, and must not remain as the
-/// answer to this one; where there is no comment, the check records enough.
-pub(super) fn without_verdict(
-    target: &PublishTarget<'_>,
-    ended: &NoVerdict,
-    recipients: &Recipients,
-) -> Result<()> {
-    let output =
-        CheckOutput { title: "No verdict".into(), summary: ended.text.clone(), ..CheckOutput::default() };
-    let end = CheckEnd { conclusion: ended.conclusion, output };
-    let shown = shown(target, None, false);
-    let content = CommentContent {
-        state: render::no_verdict_fingerprint(&ended.text),
-        should_comment: false,
-        body: &|marker| render::no_verdict(&ended.text, &shown, &marker.comment()),
-    };
-    answer(target, &target.check_name(), recipients, &end, &content)
-}
-
-fn output(check: CheckPage) -> CheckOutput {
-    let annotation = |it: render::BenchmarkAnnotation| {
-        let (path, line) = it.place?;
-        let level = if it.failure { AnnotationLevel::Failure } else { AnnotationLevel::Warning };
-        Some(Annotation { path, line, level, title: it.title, message: it.message })
-    };
-    CheckOutput {
-        title: check.title,
-        summary: check.summary,
-        text: check.text,
-        annotations: check.annotations.into_iter().filter_map(annotation).collect(),
-    }
-}
-
-/// A finished check that is still in progress would be a lie: it counts as failed. Green that is not verified here is not
-/// green.
-fn end_of(check: CheckPage, unverified: bool) -> CheckEnd {
-    let conclusion = match check.state {
-        CheckState::Success if unverified => CheckConclusion::Neutral,
-        CheckState::Success => CheckConclusion::Success,
-        CheckState::Failure | CheckState::InProgress => CheckConclusion::Failure,
-        CheckState::Neutral => CheckConclusion::Neutral,
-        CheckState::ActionRequired => CheckConclusion::ActionRequired,
-    };
-    CheckEnd { conclusion, output: output(check) }
 }

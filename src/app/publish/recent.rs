@@ -23,7 +23,11 @@ pub(super) fn with_trends<'i>(
     recipients: &Recipients,
 ) -> Result<Cow<'i, PublishInput>> {
     let machines = machines(target, input);
-    if !input.trends.is_empty() || machines.is_empty() || recipients.only().is_none() {
+    if !target.has_decisions()
+        || !input.trends.is_empty()
+        || machines.is_empty()
+        || recipients.only().is_none()
+    {
         return Ok(Cow::Borrowed(input));
     }
     let address = usual_branch_of(&target.context.slug);

@@ -1,11 +1,12 @@
 //! For whom a verdict is. A check is a commit's, and one branch may be the head of several pull requests: each of them then has
 //! its own check, and the one that branch protection asks for says the most severe of them all.
 
+use super::announcement::CheckEnd;
 use super::target::{PublishTarget, unpublished};
 use crate::github::checks::{self, CheckConclusion, CheckOutput, CheckReport, CheckStatus, Reported};
 use crate::github::pulls::{self, OpenPull};
-use crate::github::{ApiResult, Sha};
-use crate::model::{Fault, Result};
+use crate::github::{ApiResult, Context};
+use crate::model::{Fault, Host, Result};
 
 /// The pull requests that an answer is about, none for a run that no pull request started.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,6 +28,8 @@ impl Recipients {
     pub(super) fn of_event(target: &PublishTarget<'_>) -> Result<Self> {
         let Some(pull) = &target.context.pull_request else { return Ok(Self::default()) };
         let sharing = match &pull.head_repository {
+            // Each merge request has its own pipeline, and the status is of that.
+            _ if target.context.host() == Host::GitLab => Vec::new(),
             Some(from) => match pulls::sharing(&target.client, from, &pull.head_branch, &pull.head) {
                 // Without the right to look, it is alone as far as anybody can say.
                 Err(refused) if matches!(refused.status(), Some(403 | 404)) => Vec::new(),
@@ -104,11 +107,6 @@ fn own_name(name: &str, number: u64) -> String {
     format!("{name} #{number}")
 }
 
-pub(super) struct CheckEnd {
-    pub conclusion: CheckConclusion,
-    pub output: CheckOutput,
-}
-
 /// Ends the check of this name, and gives the pull requests that may still be commented on: a later run has taken over the
 /// others.
 pub(super) fn conclude(
@@ -131,7 +129,7 @@ pub(super) fn conclude(
     if heard.is_empty() {
         return Ok(heard);
     }
-    let stand = |name: &str| checks::stand(&target.client, name, &target.context.head);
+    let stand = |name: &str| checks::stand(&target.client, name, target.context.reported());
     let last = match stand(name)? {
         Some(CheckStatus { run, conclusion: None }) if run > mine => {
             target.log(&format!("{name}: left in progress, run {} measures the same commit", run.0))?;
@@ -173,7 +171,7 @@ fn shared(name: &str, recipients: &Recipients, gravest: Option<u64>, own: &Check
 
 fn finish(target: &PublishTarget<'_>, name: &str, run: (u64, u32), end: &CheckEnd) -> Result<Reported> {
     let reported = report(target, name, run, Some(end.conclusion), &end.output)?;
-    let place = where_reported(&reported, &target.context.head);
+    let place = where_reported(&reported, &target.context);
     target.log(&format!("{name}: {}, {place}", end.conclusion.into_str()))?;
     Ok(reported)
 }
@@ -190,7 +188,7 @@ pub(super) fn report(
     let report = CheckReport {
         client: &target.client,
         name,
-        head: &target.context.head,
+        head: target.context.reported(),
         external: &checks::external(run.0, run.1),
         details_url: url.as_deref(),
         output,
@@ -200,8 +198,10 @@ pub(super) fn report(
 }
 
 /// Where a check was reported, for the log.
-pub(super) fn where_reported(reported: &Reported, head: &Sha) -> String {
+pub(super) fn where_reported(reported: &Reported, context: &Context) -> String {
+    let head = context.reported();
     match reported {
+        Reported::Status if context.host() != Host::GitHub => format!("a status of {}", head.short()),
         Reported::Check(_, url) if url.is_empty() => format!("a check of {}", head.short()),
         Reported::Check(_, url) => format!("a check of {}: {url}", head.short()),
         Reported::Status => format!("a status of {}: the token may write no checks", head.short()),
@@ -212,7 +212,7 @@ pub(super) fn where_reported(reported: &Reported, head: &Sha) -> String {
 
 /// True if a later run has spoken for a pull request since.
 pub(super) fn is_overtaken(target: &PublishTarget<'_>, name: &str) -> ApiResult<bool> {
-    let stand = checks::stand(&target.client, name, &target.context.head)?;
+    let stand = checks::stand(&target.client, name, target.context.reported())?;
     Ok(stand.is_some_and(|stand| stand.run > target.run()))
 }
 

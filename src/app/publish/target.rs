@@ -3,11 +3,12 @@
 use std::cell::RefCell;
 use std::path::PathBuf;
 
+use super::destination::Destination;
 use crate::app::compare::fail_on::FailOn;
-use crate::app::github::client::{client_of, token};
+use crate::app::github::client::{client_at, token};
 use crate::github::comments::CommentMode;
 use crate::github::{Client, Context, Identity, WorkflowEvent};
-use crate::model::{Exit, Fault, Result};
+use crate::model::{Exit, Fault, Host, Result};
 
 pub(crate) type Log<'a> = dyn FnMut(&str) -> Result<()> + 'a;
 
@@ -37,9 +38,11 @@ pub(crate) struct PublishRequest {
     pub login: Option<String>,
     /// Address of the pages of `gbench-ci site`.
     pub pages: Option<String>,
+    /// Where the verdict is sent; empty: to the service that started the job.
+    pub to: Vec<Destination>,
 }
 
-/// A request in a job of GitHub Actions, with a client for the repository of its event.
+/// A request in a job of a service that keeps the repository, with a client for it.
 pub(super) struct PublishTarget<'a> {
     pub request: &'a PublishRequest,
     pub context: Context,
@@ -51,11 +54,17 @@ pub(super) struct PublishTarget<'a> {
 impl<'a> PublishTarget<'a> {
     /// Errors: no token, or one that cannot be used.
     pub(super) fn open(request: &'a PublishRequest, context: Context, log: &'a mut Log<'a>) -> Result<Self> {
-        if token()?.is_none() {
-            let next = "give the step `env: { GBENCH_TOKEN: '${{ github.token }}' }`, or the action `token:`";
+        if token(context.host())?.is_none() {
+            let next = match context.host() {
+                Host::GitLab => {
+                    "make a project access token with the scope `api` and the role Developer, and give it to this job \
+                     alone as the masked variable GITLAB_TOKEN"
+                }
+                _ => "give the step `env: { GBENCH_TOKEN: '${{ github.token }}' }`, or the action `token:`",
+            };
             return Err(unpublished("publish", "there is no token to publish with", next));
         }
-        let client = client_of(&context.slug)?;
+        let client = client_at(&context.endpoint, &context.slug)?;
         let me = match &request.login {
             Some(login) => Identity::named(login),
             None => Identity::of(&client)?,
@@ -70,6 +79,11 @@ impl<'a> PublishTarget<'a> {
     pub(super) fn run(&self) -> (u64, u32) {
         let other = self.context.workflow_run.as_ref().map(|run| (run.id, run.attempt));
         other.or(self.context.run.map(|run| (run.id, run.attempt))).unwrap_or((0, 1))
+    }
+
+    /// True where changes are accepted and a history is kept by the host: decisions are kept in checks.
+    pub(super) fn has_decisions(&self) -> bool {
+        self.context.host() == Host::GitHub
     }
 
     pub(super) fn check_name(&self) -> String {

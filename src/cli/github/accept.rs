@@ -66,6 +66,7 @@ impl AcceptArgs {
             summary: false,
             login: args.login,
             pages: args.pages,
+            to: Vec::new(),
         }
     }
 }

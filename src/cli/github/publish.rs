@@ -1,4 +1,4 @@
-//! `gbench-ci publish`: tells GitHub a verdict.
+//! `gbench-ci publish`: tells a verdict to the service that started the job, and to webhooks.
 //!
 //! Measuring and publishing are two processes: the one that runs benchmarks has no token, because a child of the same user
 //! can read its parent's environment.
@@ -7,18 +7,20 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use crate::app::compare::fail_on::FailOn;
-use crate::app::publish::{PublishRequest, check, dry_run, gate_name, publish};
+use crate::app::publish::{Destination, PublishRequest, check, dry_run, gate_name, publish};
 use crate::cli::terminal::write::wrote;
 use crate::github::comments::CommentMode;
 use crate::github::{Context, commands};
 use crate::model::{Exit, Result};
 use crate::suite::Benchmark;
 
-/// Publish a verdict on GitHub: comment, check, summary or nightly issue
+/// Publish a verdict: comment, check, summary or issue; JSON to a webhook
 ///
 /// The event decides what is published. On a pull request: one comment, and one check per machine. In a `workflow_run`
 /// workflow: the same for the run that triggered it, whose artifacts are fetched, treated as untrusted and merged.
-/// Elsewhere: a check, and what --issue and --history request. The token comes from GBENCH_TOKEN, else GITHUB_TOKEN.
+/// Elsewhere: a check, and what --issue and --history request. The token comes from GBENCH_TOKEN, else GITHUB_TOKEN,
+/// GITLAB_TOKEN, GITEA_TOKEN or FORGEJO_TOKEN, as the service that started the job requires. Buildkite needs no token.
+/// The secret of webhooks comes from GBENCH_WEBHOOK_SECRET.
 ///
 /// Exit codes: 0 when everything was published; 6 when publishing failed; 2 and 5 when publishing is not allowed.
 #[derive(clap::Args, Clone, Debug)]
@@ -44,7 +46,8 @@ pub(crate) struct PublishArgs {
     /// as in the measuring job]
     #[arg(long, value_name = "CLASS", value_delimiter = ',')]
     pub fail_on: Vec<FailOn>,
-    /// In a `workflow_run` workflow: also publish results that forks measured, marked as unverified
+    /// In a `workflow_run` workflow, and in jobs of other services than GitHub: also publish results that forks measured,
+    /// marked as unverified
     #[arg(long)]
     pub allow_forks: bool,
     /// Number of parts (results of matrix jobs) that must be present
@@ -72,6 +75,10 @@ pub(crate) struct PublishArgs {
     /// Account whose comments and issues are treated as the gate's own [default: the token's user]
     #[arg(long, value_name = "LOGIN")]
     pub login: Option<String>,
+    /// Where to send the verdict: github, gitlab, gitea, forgejo or buildkite, which has to be the service that started
+    /// this job, or webhook=URL; can be repeated [default: the service that started this job]
+    #[arg(long, value_name = "PLACE")]
+    pub to: Vec<Destination>,
     /// Send nothing; print the comment, and on standard error what else would be done
     #[arg(long)]
     pub dry_run: bool,
@@ -106,6 +113,7 @@ impl PublishArgs {
             summary: args.summary,
             login: args.login,
             pages: args.pages,
+            to: args.to,
         }
     }
 }

@@ -25,10 +25,11 @@ use crate::suite::Benchmark;
 
 /// Judge the change that triggered this CI job, for `publish`
 ///
-/// In GitHub Actions the event determines what is compared. For a pull request, its own head is compared with the merge
-/// base. For a push, the new commit is compared with the one before the push. For a scheduled run, the base is the newest
-/// green commit of the history. Elsewhere the command compares as `gbench-ci compare` does. If there is nothing to compare
-/// with, the commit is compared with itself and the verdict is inconclusive. Code from forks runs only with `--allow-forks`.
+/// In GitHub Actions, GitLab CI, Buildkite and the actions of Gitea the event determines what is compared. For a pull
+/// request, its own head is compared with the merge base. For a push, the new commit is compared with the one before the
+/// push. For a scheduled run, the base is the newest green commit of the history. Elsewhere the command compares as
+/// `gbench-ci compare` does. If there is nothing to compare with, the commit is compared with itself and the verdict is
+/// inconclusive. Code from forks runs only with `--allow-forks`.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(crate) struct CiArgs {
     /// Compare with the merge base of the judged commit and this branch, tag or commit, instead of with the base that the
@@ -90,18 +91,19 @@ fn label(text: &str) -> std::result::Result<String, String> {
 pub(crate) fn run(args: &CiArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
     let tokens = guard::tokens();
     if !tokens.is_empty() {
-        warn(&guard::token_warning(&tokens), out)?;
+        if let Some(warning) = guard::token_warning(&tokens) {
+            warn(&warning, out)?;
+        }
         guard::restart_without(&tokens)?;
     }
     let context = Context::read(&|name| std::env::var(name).ok());
     let announced = announce_environment();
-    let in_actions = !matches!(context, Ok(None));
     let context = announced.and(context);
     let done = context.and_then(|context| match context {
         Some(context) => in_job(args, &context, builtins, out),
         None => judged(args, None, builtins, out).map(|(_, exit)| exit),
     });
-    if let (Err(fault), true) = (&done, in_actions) {
+    if let (Err(fault), true) = (&done, in_actions()) {
         annotate(&runner_output::fault_annotations(fault), out)?;
         wrote(out.flush())?;
         runner_output::write_fault(fault)?;
@@ -109,11 +111,14 @@ pub(crate) fn run(args: &CiArgs, builtins: &[Benchmark], out: &mut impl Write) -
     done
 }
 
-/// In a job of GitHub Actions: all that comes from the repository is printed where no command is obeyed.
+/// In a job. Where its runner obeys commands in the log: all that comes from the repository is printed where no command is obeyed.
 fn in_job(args: &CiArgs, context: &Context, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
     guard::refuse(context, args.allow_forks)?;
     if let Some(warning) = guard::credentials_warning() {
         warn(&warning, out)?;
+    }
+    if !context.host().obeys_commands() {
+        return judged(args, Some(context), builtins, out).map(|(_, exit)| exit);
     }
     let token = commands::stop(out).map_err(|error| {
         // Nothing from the log could be kept from the runner.
@@ -177,8 +182,12 @@ fn print_verdict(judged: &JudgedJob, fail_on: &[FailOn], out: &mut impl Write) -
     Ok(exit)
 }
 
+fn in_actions() -> bool {
+    std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true")
+}
+
 fn warn(note: &RunnerNote, out: &mut impl Write) -> Result<()> {
-    if std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true") {
+    if in_actions() {
         return wrote(writeln!(out, "{}", note.command()).and_then(|()| out.flush()));
     }
     let _ = writeln!(std::io::stderr(), "warning: {}", note.message);

@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 use serde_with::{DeserializeFromStr, SerializeDisplay};
 
+use gbench_model::Host;
 use gbench_model::text::short_commit;
 
 /// `OWNER/NAME`, as GitHub spells repositories. Case does not matter to GitHub, nor to `==`.
@@ -18,6 +19,17 @@ pub struct Slug {
 impl Slug {
     pub fn owner(&self) -> &str {
         &self.owner
+    }
+
+    /// A project of GitLab, whose groups may contain groups: `a/b/kernels`. The owner is all but the last part.
+    pub fn nested(text: &str) -> Result<Self, String> {
+        let (owner, name) = text.rsplit_once('/').unwrap_or_default();
+        let plain = owner.split('/').all(|group| format!("{group}/{name}").parse::<Self>().is_ok());
+        if plain {
+            Ok(Self { owner: owner.into(), name: name.into() })
+        } else {
+            Err(format!("`{}` is not a project of the form GROUP/NAME", text.escape_debug()))
+        }
     }
 
     /// The beginning of every route of the repository: `/repos/OWNER/NAME`.
@@ -139,9 +151,10 @@ impl fmt::Display for Token {
     }
 }
 
-/// A GitHub server: github.com, or one of a company, whose API is below a path.
+/// A server: github.com, or one of a company, whose API is below a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Endpoint {
+    pub host: Host,
     /// `https://api.github.com`, `https://github.example.com/api/v3`; no slash at the end.
     pub api: String,
     /// `https://github.com`: where its pages are.
@@ -150,7 +163,7 @@ pub struct Endpoint {
 
 impl Default for Endpoint {
     fn default() -> Self {
-        Self { api: "https://api.github.com".into(), server: "https://github.com".into() }
+        Self { host: Host::GitHub, api: "https://api.github.com".into(), server: "https://github.com".into() }
     }
 }
 
@@ -163,6 +176,10 @@ impl Endpoint {
             Some(text) if text.starts_with("https://") || text.starts_with("http://") => Ok(text.to_owned()),
             Some(text) => Err(format!("`{}` is not an http address", text.escape_debug())),
         };
-        Ok(Self { api: checked(api, usual.api)?, server: checked(server, usual.server)? })
+        Ok(Self { host: usual.host, api: checked(api, usual.api)?, server: checked(server, usual.server)? })
+    }
+
+    pub fn of(self, host: Host) -> Self {
+        Self { host, ..self }
     }
 }

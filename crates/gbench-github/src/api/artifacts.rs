@@ -35,7 +35,7 @@ pub fn fetch(client: &Client, artifact: &Artifact, most: usize) -> ApiResult<Vec
         // The name comes from the job that uploaded it.
         let name: String = artifact.name.escape_debug().take(100).collect();
         let cause = format!("artifact `{name}` {cause}");
-        Err(ApiError::Unfit { request: format!("GET {route}"), cause })
+        Err(ApiError::Unfit { request: format!("GET {route}").into(), cause })
     };
     if artifact.expired {
         return unfit("has expired".into());

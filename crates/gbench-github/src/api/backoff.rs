@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use super::error::{ApiError, ApiResult};
+use super::error::{ApiError, ApiRequest, ApiResult};
 use super::response::Response;
 use gbench_model::backoff;
 
@@ -48,10 +48,10 @@ impl Backoff {
     }
 
     /// The pause before another attempt. Errors: it was tried often enough.
-    pub(crate) fn next(&mut self, request: &str, cause: &str) -> ApiResult<Duration> {
+    pub(crate) fn next(&mut self, request: &ApiRequest, cause: &str) -> ApiResult<Duration> {
         if self.tries >= self.limits.attempts {
             let cause = format!("{cause}, {} times", self.tries);
-            return Err(ApiError::Unreachable { request: request.to_owned(), cause });
+            return Err(ApiError::Unreachable { request: request.clone(), cause });
         }
         let pause = backoff::pause(self.limits.pause, self.tries - 1);
         self.tries += 1;
@@ -60,9 +60,9 @@ impl Backoff {
     }
 
     /// The pause that GitHub asks for. Errors: it is longer than this call waits.
-    pub(crate) fn asked(&mut self, request: &str, pause: Duration) -> ApiResult<Duration> {
+    pub(crate) fn asked(&mut self, request: &ApiRequest, pause: Duration) -> ApiResult<Duration> {
         if self.waited + pause > self.limits.max_wait || self.tries >= self.limits.attempts {
-            return Err(ApiError::Limited { request: request.to_owned(), wait: pause });
+            return Err(ApiError::Limited { request: request.clone(), wait: pause });
         }
         self.tries += 1;
         self.waited += pause;

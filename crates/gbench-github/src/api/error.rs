@@ -1,48 +1,68 @@
-//! The errors of talking to GitHub, each with a next step for the user.
+//! The errors of talking to GitHub and to hosts like it, each with a next step for the user.
 
+use std::fmt;
 use std::time::Duration;
 
-use gbench_model::{DEFECT, Exit, Fault};
+use gbench_model::{DEFECT, Exit, Fault, Host};
 
 pub type ApiResult<T> = Result<T, ApiError>;
+
+/// A request as an error names it: `POST /repos/o/r/issues/1/comments`, and the host that was asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ApiRequest {
+    pub host: Host,
+    pub line: String,
+}
+
+/// Of GitHub: most requests are for it alone.
+impl<T: Into<String>> From<T> for ApiRequest {
+    fn from(line: T) -> Self {
+        Self { host: Host::GitHub, line: line.into() }
+    }
+}
+
+impl fmt::Display for ApiRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.line)
+    }
+}
 
 /// The failure of a call. No message contains a token.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ApiError {
-    /// GitHub said no.
-    #[error("GitHub answers {status}: {message}")]
+    /// The host said no.
+    #[error("{} answers {status}: {message}", request.host)]
     Refused {
-        /// `POST /repos/o/r/issues/1/comments`.
-        request: String,
+        request: ApiRequest,
         status: u16,
-        /// GitHub's own words.
+        /// The host's own words.
         message: String,
         /// `issues=write; pull_requests=write`: what GitHub says would have been enough.
         wanted: Option<String>,
     },
     /// The conversation is locked: whatever the token may do elsewhere, it may not speak there.
     #[error("the conversation of the pull request is locked")]
-    Locked { request: String },
+    Locked { request: ApiRequest },
     /// Every try ended without an answer or with a server error.
-    #[error("GitHub cannot be reached: {cause}")]
-    Unreachable { request: String, cause: String },
+    #[error("{} cannot be reached: {cause}", request.host)]
+    Unreachable { request: ApiRequest, cause: String },
     /// Too many requests; it would take longer than this call waits.
-    #[error("GitHub takes no more requests for {} s", wait.as_secs())]
-    Limited { request: String, wait: Duration },
+    #[error("{} takes no more requests for {} s", request.host, wait.as_secs())]
+    Limited { request: ApiRequest, wait: Duration },
     /// This run's own limit on requests is reached: something goes round in circles.
     #[error("all {requests} requests that one run may make are spent")]
     RequestsUsed { requests: u32 },
-    /// The answer is not what GitHub's description says.
-    #[error("GitHub's answer cannot be understood: {cause}")]
-    Unreadable { request: String, cause: String },
-    /// The content at GitHub cannot be used: too large, expired, or not what its digest says.
-    #[error("what GitHub has cannot be used: {cause}")]
-    Unfit { request: String, cause: String },
+    /// The answer is not what the host's description says.
+    #[error("{}'s answer cannot be understood: {cause}", request.host)]
+    Unreadable { request: ApiRequest, cause: String },
+    /// The content at the host cannot be used: too large, expired, or not what its digest says.
+    #[error("what {} has cannot be used: {cause}", request.host)]
+    Unfit { request: ApiRequest, cause: String },
 }
 
 impl ApiError {
     pub(crate) fn unreadable(route: &str, cause: impl ToString) -> Self {
-        Self::Unreadable { request: format!("GET {route}"), cause: cause.to_string() }
+        Self::Unreadable { request: format!("GET {route}").into(), cause: cause.to_string() }
     }
 
     pub fn status(&self) -> Option<u16> {
@@ -97,9 +117,59 @@ fn permission(request: &str, wanted: Option<&str>) -> Option<String> {
     Some(format!("{name}: {level}"))
 }
 
+/// The right that a token of another host lacks, and where it is given.
+fn right(host: Host, request: &str) -> &'static str {
+    match host {
+        Host::GitLab if request.contains("/statuses/") => {
+            "give the token of GITLAB_TOKEN the scope `api` and the role Developer, in `Settings > Access tokens` of the \
+             project. On a protected branch, allow it to push or merge there"
+        }
+        Host::GitLab => {
+            "give the token of GITLAB_TOKEN the scope `api` and the role Developer, in `Settings > Access tokens` of the \
+             project"
+        }
+        Host::Webhook => "give GBENCH_WEBHOOK_SECRET the secret that the receiver has, and see its log",
+        _ if request.contains("/user") => {
+            "give the token the scope `read:user`, in `Settings > Applications` of its account, or name the account with \
+             `--login`"
+        }
+        _ => {
+            "give the token the scopes `write:issue` and `write:repository`, in `Settings > Applications` of its account, \
+             which needs write access to the repository"
+        }
+    }
+}
+
+impl ApiError {
+    fn request(&self) -> Option<&ApiRequest> {
+        match self {
+            ApiError::RequestsUsed { .. } => None,
+            ApiError::Refused { request, .. }
+            | ApiError::Locked { request }
+            | ApiError::Unreachable { request, .. }
+            | ApiError::Limited { request, .. }
+            | ApiError::Unreadable { request, .. }
+            | ApiError::Unfit { request, .. } => Some(request),
+        }
+    }
+}
+
 impl From<ApiError> for Fault {
     fn from(error: ApiError) -> Self {
+        let host = error.request().map_or(Host::GitHub, |request| request.host);
         let next = match &error {
+            ApiError::Refused { status: 401, request, .. } if host != Host::GitHub => {
+                match host {
+                    Host::Webhook => right(host, &request.line).into(),
+                    _ => format!("renew the token: it is wrong, revoked or expired; and {}", right(host, &request.line)),
+                }
+            }
+            ApiError::Refused { status: 403, request, .. } if host != Host::GitHub => {
+                right(host, &request.line).into()
+            }
+            ApiError::Refused { status: 404, request, .. } if host != Host::GitHub => {
+                format!("see whether it is still there; if it is, {}", right(host, &request.line))
+            }
             ApiError::Refused { status: 401, .. } => {
                 "give a token that is valid: `token: ${{ github.token }}`".to_owned()
             }
@@ -107,7 +177,7 @@ impl From<ApiError> for Fault {
                 "unlock the conversation and run this job again, or publish without a comment: `--comment never`".into()
             }
             ApiError::Refused { request, status: status @ (403 | 404), wanted, .. } => {
-                match permission(request, wanted.as_deref()) {
+                match permission(&request.line, wanted.as_deref()) {
                     // GitHub answers 404 also for what a token may not see.
                     Some(line) if *status == 404 => format!(
                         "see whether it is still there; if it is, add `{line}` below `permissions:` of the job in the \
@@ -119,27 +189,25 @@ impl From<ApiError> for Fault {
                     None => "give the job's token the permission that GitHub names".into(),
                 }
             }
+            ApiError::Refused { status: 300..=399, .. } if host == Host::Webhook => {
+                "give the address that it redirects to: a redirect is not followed".into()
+            }
             ApiError::Refused { status: 300..=399, .. } => {
                 "give the repository's new name: it was renamed or moved".into()
             }
-            ApiError::Refused { .. } => "see what GitHub says; `gbench-ci publish` can be run again".into(),
+            ApiError::Refused { .. } => format!("see what {host} says; `gbench-ci publish` can be run again"),
             ApiError::Unreachable { .. } => {
-                "run `gbench-ci publish` on the same folder again when GitHub can be reached".into()
+                format!("run `gbench-ci publish` on the same folder again when {host} can be reached")
             }
             ApiError::Limited { wait, .. } => format!("run `gbench-ci publish` again in {} s", wait.as_secs()),
             ApiError::RequestsUsed { .. } => DEFECT.into(),
-            ApiError::Unreadable { .. } => format!("check `GITHUB_API_URL`; else {DEFECT}"),
+            ApiError::Unreadable { .. } => {
+                let variable = if host == Host::GitLab { "CI_API_V4_URL" } else { "GITHUB_API_URL" };
+                format!("check `{variable}`; else {DEFECT}")
+            }
             ApiError::Unfit { .. } => "run the measuring workflow again, so that it uploads the artifact again".into(),
         };
-        let place = match &error {
-            ApiError::RequestsUsed { .. } => "GitHub",
-            ApiError::Refused { request, .. }
-            | ApiError::Locked { request }
-            | ApiError::Unreachable { request, .. }
-            | ApiError::Limited { request, .. }
-            | ApiError::Unreadable { request, .. }
-            | ApiError::Unfit { request, .. } => request,
-        };
+        let place = error.request().map_or_else(|| host.to_string(), |request| request.line.clone());
         Fault::at(place, &error, next).exits(Exit::Unpublished)
     }
 }

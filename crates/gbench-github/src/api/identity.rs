@@ -4,6 +4,7 @@ use serde::Deserialize;
 
 use super::client::Client;
 use super::error::ApiResult;
+use gbench_model::Host;
 
 /// The account of every job's own token.
 const ACTIONS: &str = "github-actions[bot]";
@@ -17,23 +18,39 @@ pub enum Identity {
     Login(String),
 }
 
-/// The author of something, as GitHub sends it.
+/// The author of something, as the host sends it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(from = "SentUser")]
 pub(crate) struct User {
-    #[serde(default)]
     pub(crate) login: String,
     /// `User`, `Bot`, `Organization`.
-    #[serde(default, rename = "type")]
     pub(crate) kind: String,
+}
+
+/// GitHub has a `login`, GitLab a `username`, and Gitea both.
+#[derive(Deserialize)]
+struct SentUser {
+    login: Option<String>,
+    username: Option<String>,
+    #[serde(default, rename = "type")]
+    kind: String,
+}
+
+impl From<SentUser> for User {
+    fn from(sent: SentUser) -> Self {
+        Self { login: sent.login.or(sent.username).unwrap_or_default(), kind: sent.kind }
+    }
 }
 
 impl Identity {
     /// Asks GitHub whose token this is. A job's own token has no user, and GitHub refuses to answer; other apps'
-    /// tokens likewise, so their login has to be given. Errors: no valid token.
+    /// tokens likewise, so their login has to be given. Errors: no valid token; on other hosts also one that may not ask.
     pub fn of(client: &Client) -> ApiResult<Self> {
         match client.get::<User>("/user") {
             Ok(user) => Ok(Identity::named(&user.login)),
-            Err(error) if matches!(error.status(), Some(403 | 404)) => Ok(Identity::Actions),
+            Err(error) if client.host() == Host::GitHub && matches!(error.status(), Some(403 | 404)) => {
+                Ok(Identity::Actions)
+            }
             Err(error) => Err(error),
         }
     }

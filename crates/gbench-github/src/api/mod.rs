@@ -9,3 +9,4 @@ pub(crate) mod error;
 pub(crate) mod identity;
 pub(crate) mod optimistic;
 pub(crate) mod response;
+pub(crate) mod sender;

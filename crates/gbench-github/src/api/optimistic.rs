@@ -5,7 +5,7 @@
 //! one. So the whole step is repeated, from reading on.
 
 use super::client::Client;
-use super::error::{ApiError, ApiResult};
+use super::error::{ApiError, ApiRequest, ApiResult};
 use gbench_model::backoff;
 
 pub(crate) enum UpdateError {
@@ -33,7 +33,7 @@ impl UpdateError {
         }
     }
 
-    pub(crate) fn conflict(request: String) -> Self {
+    pub(crate) fn conflict(request: ApiRequest) -> Self {
         UpdateError::Conflict(ApiError::Unreachable {
             request,
             cause: "others write there all the time".into(),

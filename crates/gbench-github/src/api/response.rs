@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-use super::error::{ApiError, ApiResult};
+use super::error::{ApiError, ApiRequest, ApiResult};
 
 #[derive(Clone, Debug)]
 pub(crate) struct Response {
@@ -36,18 +36,23 @@ pub(crate) enum Attempt {
 
 /// Errors: the answer is that it lies elsewhere, as for a repository that got another name. It is not gone after: the
 /// token would go along, and what is written would go to another place than asked.
-pub(crate) fn not_redirected(request: &str, answer: Response) -> ApiResult<Response> {
+pub(crate) fn not_redirected(request: &ApiRequest, answer: Response) -> ApiResult<Response> {
     if !answer.is_redirect() {
         return Ok(answer);
     }
-    let (request, status, message) = (request.to_owned(), answer.status, message_of(&answer));
+    let (request, status, message) = (request.clone(), answer.status, message_of(&answer));
     Err(ApiError::Refused { request, status, message, wanted: None })
 }
 
-/// GitHub's own words, with the fields it complains about.
+/// The host's own words, with the fields it complains about.
 pub(crate) fn message_of(answer: &Response) -> String {
     let value: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
-    let mut message = value["message"].as_str().unwrap_or("without a message").to_owned();
+    // GitLab: an object of fields, or the two members of OAuth.
+    let words = ["message", "error_description", "error"].map(|name| &value[name]);
+    let mut message = match words.into_iter().find(|word| !word.is_null()) {
+        None => "without a message".to_owned(),
+        Some(word) => word.as_str().map_or_else(|| word.to_string(), str::to_owned),
+    };
     for error in value["errors"].as_array().into_iter().flatten().take(3) {
         let words = error.as_str().or(error["message"].as_str()).map(str::to_owned);
         message += &format!("; {}", words.unwrap_or_else(|| error.to_string()));
@@ -55,10 +60,10 @@ pub(crate) fn message_of(answer: &Response) -> String {
     message.chars().take(600).collect()
 }
 
-pub(crate) fn parsed<T: DeserializeOwned>(request: &str, answer: &Response) -> ApiResult<T> {
+pub(crate) fn parsed<T: DeserializeOwned>(request: &ApiRequest, answer: &Response) -> ApiResult<T> {
     let body = if answer.body.is_empty() { b"null" } else { answer.body.as_slice() };
     serde_json::from_slice(body)
-        .map_err(|error| ApiError::Unreadable { request: request.to_owned(), cause: error.to_string() })
+        .map_err(|error| ApiError::Unreadable { request: request.clone(), cause: error.to_string() })
 }
 
 pub(crate) fn or_default<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(
@@ -67,8 +72,8 @@ pub(crate) fn or_default<'de, D: Deserializer<'de>, T: Default + Deserialize<'de
     Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }
 
-pub(crate) fn too_long(request: &str, most: usize) -> ApiError {
-    ApiError::Unfit { request: request.to_owned(), cause: format!("it is longer than {most} bytes") }
+pub(crate) fn too_long(request: &ApiRequest, most: usize) -> ApiError {
+    ApiError::Unfit { request: request.clone(), cause: format!("it is longer than {most} bytes") }
 }
 
 pub(crate) async fn limited<B>(body: B, most: usize) -> Result<Vec<u8>, Attempt>

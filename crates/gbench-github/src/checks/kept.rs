@@ -72,7 +72,7 @@ pub fn keep(
     let text = document.to_string().replace('`', "\\u0060");
     if text.len() > MAX_KEPT {
         let cause = format!("the document has {} bytes, more than the {MAX_KEPT} that are kept", text.len());
-        return Err(ApiError::Unfit { request: format!("the check `{name}`"), cause });
+        return Err(ApiError::Unfit { request: format!("the check `{name}`").into(), cause });
     }
     let external = format!("{EXTERNAL}/{part}");
     let of_part = |check: &Keeper| check.external_id.as_deref() == Some(&external);

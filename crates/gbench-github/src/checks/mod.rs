@@ -23,7 +23,7 @@ use crate::api::client::Client;
 use crate::api::error::{ApiError, ApiResult};
 use crate::api::optimistic::{UpdateError, retry_update};
 use crate::api::response::or_default;
-use gbench_model::backoff;
+use gbench_model::{Host, backoff};
 
 /// Pages of 100 checks of one name on one commit.
 const PAGES: u32 = 10;
@@ -34,6 +34,9 @@ const OURS: &str = "gbench-ci/";
 /// The state of the check of this name; `None` where we have written none. Where checks may not be read the status is
 /// used; where neither may be, nothing is known.
 pub fn stand(client: &Client, name: &str, head: &Sha) -> ApiResult<Option<CheckStatus>> {
+    if client.host() != Host::GitHub {
+        return commit_status::stand(client, name, head);
+    }
     let ours = match ours(client, name, head) {
         Err(refused) if is_refusal(&refused) => {
             return match commit_status::stand(client, name, head) {
@@ -115,8 +118,11 @@ fn is_refusal(error: &ApiError) -> bool {
 }
 
 impl CheckReport<'_> {
-    /// Writes the check, whether or not it was begun.
+    /// Writes the check, whether or not it was begun. On hosts without checks it is a status.
     pub fn send(&self) -> ApiResult<Reported> {
+        if self.client.host() != Host::GitHub {
+            return commit_status::set(self);
+        }
         let send = || retry_update(self.client, || self.step());
         let refused = match send() {
             Err(refused) if is_refusal(&refused) => refused,
@@ -216,7 +222,7 @@ impl CheckReport<'_> {
         let now = ours(self.client, self.name, self.head)?;
         let others: Vec<Check> = now.into_iter().filter(|other| other.id != check.id).collect();
         if others.iter().any(|other| other.id > check.id) || self.above(&others).is_some() {
-            Err(UpdateError::conflict(format!("POST {route}")))
+            Err(UpdateError::conflict(self.client.asked(route)))
         } else {
             Ok(check.reported())
         }

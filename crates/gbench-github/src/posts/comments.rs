@@ -12,6 +12,7 @@ use crate::api::identity::{Identity, User};
 use crate::api::optimistic::{UpdateError, retry_update};
 use crate::api::response::or_default;
 use crate::pulls;
+use gbench_model::Host;
 
 /// Pages of 100. GitHub takes at most 2,500 comments on one pull request.
 const PAGES: u32 = 30;
@@ -23,10 +24,22 @@ pub struct Comment {
     pub id: u64,
     #[serde(default, deserialize_with = "or_default")]
     pub(crate) body: String,
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(default, alias = "author", deserialize_with = "or_default")]
     pub(crate) user: User,
     #[serde(default, deserialize_with = "or_default")]
     html_url: String,
+}
+
+impl Comment {
+    fn page(&self, client: &Client, number: u64) -> String {
+        match client.host() {
+            // The answer has no address.
+            Host::GitLab => {
+                format!("{}/-/merge_requests/{number}#note_{}", client.repository_page(), self.id)
+            }
+            _ => self.html_url.clone(),
+        }
+    }
 }
 
 /// When a comment is written at all.
@@ -56,10 +69,21 @@ pub enum Posted {
 }
 
 pub(crate) fn list(client: &Client, number: u64) -> ApiResult<Vec<Comment>> {
-    let route = client.route(&format!("/issues/{number}/comments"));
-    let mut all: Vec<Comment> = client.pages(&route, None, PAGES)?;
+    let route = comments_route(client, number);
+    let mut all: Vec<Comment> = match client.host() {
+        // Gitea gives all of them at once, whatever page is asked for.
+        Host::Gitea => client.get(&route)?,
+        _ => client.pages(&route, None, PAGES)?,
+    };
     all.sort_by_key(|comment| comment.id);
     Ok(all)
+}
+
+fn comments_route(client: &Client, number: u64) -> String {
+    client.route(&match client.host() {
+        Host::GitLab => format!("/merge_requests/{number}/notes"),
+        _ => format!("/issues/{number}/comments"),
+    })
 }
 
 /// This gate's comment. Errors: the comments cannot be read.
@@ -104,7 +128,10 @@ pub fn post(
     if Marker::find(&marker.comment()).as_ref() != Some(marker) {
         // The comment would never be found again, and every run would leave another one.
         let cause = "its marker cannot be read back".to_owned();
-        return Err(ApiError::Unfit { request: format!("a comment on pull request {number}"), cause });
+        return Err(ApiError::Unfit {
+            request: client.asked(format!("a comment on pull request {number}")),
+            cause,
+        });
     }
     let post = Post { client, number, marker, request, me };
     let mut tried = None;
@@ -138,8 +165,8 @@ impl Post<'_> {
         if let (Some(sent), true) = (*sent, there == self.marker) {
             self.tidy(twins)?;
             return Ok(match sent {
-                Sent::New => Posted::Created(comment.html_url.clone()),
-                Sent::Change => Posted::Updated(comment.html_url.clone()),
+                Sent::New => Posted::Created(comment.page(self.client, self.number)),
+                Sent::Change => Posted::Updated(comment.page(self.client, self.number)),
             });
         }
         if there.state == self.marker.state && (there.head == self.marker.head || quiet) {
@@ -148,20 +175,20 @@ impl Post<'_> {
         let Some(body) = self.request_body()? else { return Ok(Posted::Stale) };
         *sent = Some(Sent::Change);
         let route = self.route(comment.id);
-        let written: Comment = match self.client.patch_once(&route, &body) {
+        let written: Comment = match self.client.change_once(&route, &body) {
             // It may have been deleted since it was found: then a new one is made.
             Err(refused) if matches!(refused.status(), Some(403 | 404 | 410)) => {
                 let now = ours(self.client, self.number, &self.marker.gate, self.me)?;
                 return Err(if now.iter().any(|(there, _)| there.id == comment.id) {
                     self.of_write(refused)
                 } else {
-                    UpdateError::conflict(format!("PATCH {route}"))
+                    UpdateError::conflict(self.client.asked(route))
                 });
             }
             written => written.map_err(|error| self.of_write(error))?,
         };
         self.tidy(twins)?;
-        Ok(Posted::Updated(written.html_url))
+        Ok(Posted::Updated(written.page(self.client, self.number)))
     }
 
     /// The body of the request; `None` where the pull request has moved on to another commit, or a later run has spoken.
@@ -172,7 +199,7 @@ impl Post<'_> {
         Ok(stands.then(|| json!({ "body": text })))
     }
 
-    /// GitHub refuses both a token that may not write and a place where nothing may be written.
+    /// The host refuses both a token that may not write and a place where nothing may be written.
     fn of_write(&self, error: ApiError) -> UpdateError {
         let is_locked = || pulls::is_locked(self.client, self.number).unwrap_or(false);
         match error {
@@ -186,7 +213,7 @@ impl Post<'_> {
     fn create(&self, sent: &mut Option<Sent>) -> Result<Posted, UpdateError> {
         let Some(body) = self.request_body()? else { return Ok(Posted::Stale) };
         *sent = Some(Sent::New);
-        let route = self.client.route(&format!("/issues/{}/comments", self.number));
+        let route = comments_route(self.client, self.number);
         let created: Comment = self.client.post_once(&route, &body).map_err(|error| self.of_write(error))?;
         // Another job may have looked at the same time and found none either. The second one removes its own: it looks
         // after writing, so that it sees the first.
@@ -194,11 +221,11 @@ impl Post<'_> {
         if now.first().is_some_and(|(first, _)| first.id < created.id) {
             self.remove(created.id)?;
             *sent = None;
-            return Err(UpdateError::conflict(format!("POST {route}")));
+            return Err(UpdateError::conflict(self.client.asked(route)));
         }
         let twins: Vec<_> = now.into_iter().filter(|(comment, _)| comment.id != created.id).collect();
         self.tidy(&twins)?;
-        Ok(Posted::Created(created.html_url))
+        Ok(Posted::Created(created.page(self.client, self.number)))
     }
 
     fn tidy(&self, twins: &[(Comment, Marker)]) -> ApiResult<()> {
@@ -214,6 +241,9 @@ impl Post<'_> {
     }
 
     fn route(&self, comment: u64) -> String {
-        self.client.route(&format!("/issues/comments/{comment}"))
+        match self.client.host() {
+            Host::GitLab => format!("{}/{comment}", comments_route(self.client, self.number)),
+            _ => self.client.route(&format!("/issues/comments/{comment}")),
+        }
     }
 }

@@ -200,7 +200,7 @@ fn create(
     let now = ours(client, marker, me)?;
     if now.first().is_some_and(|first| first.number < issue.number) {
         shut(client, issue.number, "not_planned")?;
-        return Err(UpdateError::conflict(format!("POST {route}")));
+        return Err(UpdateError::conflict(route.into()));
     }
     for twin in now.iter().filter(|twin| twin.number != issue.number) {
         shut(client, twin.number, "not_planned")?;

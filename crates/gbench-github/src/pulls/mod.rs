@@ -12,6 +12,7 @@ use crate::api::address::{Sha, Slug, encoded};
 use crate::api::client::Client;
 use crate::api::error::{ApiError, ApiResult};
 use crate::runner::event::{WorkflowEvent, WorkflowRun};
+use gbench_model::Host;
 
 /// Pages of 100 open pull requests from one branch.
 const PAGES: u32 = 3;
@@ -38,10 +39,18 @@ pub(crate) struct GitHubPull {
     pub(crate) head: PullEnd,
     #[serde(default)]
     base: PullEnd,
-    #[serde(default)]
+    #[serde(default, alias = "is_locked")]
     locked: bool,
     merged_at: Option<String>,
     merge_commit_sha: Option<String>,
+}
+
+/// GitLab's form of a pull request.
+#[derive(Deserialize)]
+struct MergeRequest {
+    #[serde(default)]
+    sha: String,
+    discussion_locked: Option<bool>,
 }
 
 #[derive(Default, Deserialize)]
@@ -184,14 +193,31 @@ pub struct FinishedRun {
 
 /// The commit that a pull request asks to merge. Errors: there is no such pull request, or its answer names none.
 pub fn head_of(client: &Client, number: u64) -> ApiResult<Sha> {
-    let route = client.route(&format!("/pulls/{number}"));
-    let pull: GitHubPull = client.get(&route)?;
-    pull.head.sha.parse().map_err(|cause: String| ApiError::unreadable(&route, cause))
+    let (route, sha) = match client.host() {
+        Host::GitLab => {
+            let route = client.route(&format!("/merge_requests/{number}"));
+            let sha = client.get::<MergeRequest>(&route)?.sha;
+            (route, sha)
+        }
+        _ => {
+            let route = client.route(&format!("/pulls/{number}"));
+            let sha = client.get::<GitHubPull>(&route)?.head.sha;
+            (route, sha)
+        }
+    };
+    let unreadable = |cause| ApiError::Unreadable { request: client.asked(format!("GET {route}")), cause };
+    sha.parse().map_err(unreadable)
 }
 
 /// True if the conversation of a pull request is locked: then only people with write access may comment.
 pub(crate) fn is_locked(client: &Client, number: u64) -> ApiResult<bool> {
-    client.get::<GitHubPull>(&client.route(&format!("/pulls/{number}"))).map(|pull| pull.locked)
+    match client.host() {
+        Host::GitLab => {
+            let route = client.route(&format!("/merge_requests/{number}"));
+            Ok(client.get::<MergeRequest>(&route)?.discussion_locked == Some(true))
+        }
+        _ => client.get::<GitHubPull>(&client.route(&format!("/pulls/{number}"))).map(|pull| pull.locked),
+    }
 }
 
 fn of_branch(client: &Client, from: &Slug, branch: &str) -> ApiResult<Vec<GitHubPull>> {

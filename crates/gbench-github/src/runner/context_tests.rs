@@ -32,7 +32,7 @@ pub(crate) fn answer(given: &Given) -> String {
         file = folder.path().join("event.json");
         std::fs::write(&file, text).unwrap();
     }
-    let more = section("variables").unwrap_or_default();
+    let more = given.get("variables").unwrap_or_default();
     let usual = format!(
         "GITHUB_ACTIONS=true\nGITHUB_EVENT_NAME={}\nGITHUB_REPOSITORY=acme/kernels\nGITHUB_SHA={}\nGITHUB_EVENT_PATH={}\n\
          GITHUB_RUN_ID=5550009\nGITHUB_RUN_ATTEMPT=2\nGITHUB_RUN_NUMBER=18",
@@ -43,7 +43,8 @@ pub(crate) fn answer(given: &Given) -> String {
     let variables: Vec<(&str, &str)> =
         more.lines().chain(usual.lines()).map(|line| line.split_once('=').unwrap()).collect();
     let variable = |wanted: &str| {
-        variables.iter().find(|(name, _)| *name == wanted).map(|(_, value)| (*value).to_owned())
+        let (_, value) = variables.iter().find(|(name, _)| *name == wanted)?;
+        Some(unnamed((*value).to_owned()))
     };
     let text = match Context::read(&variable) {
         Ok(context) => context_text(&context.unwrap()),
@@ -59,6 +60,9 @@ fn context_text(context: &Context) -> String {
     let Context { event, slug, endpoint, sha, branch, default_branch, .. } = context;
     let Context { pull_request, workflow_run, comment, run, before, head, deleted, .. } = context;
     let mut text = format!("{event:?} of {slug}: {head}");
+    if context.host() != gbench_model::Host::GitHub {
+        write!(text, ", by {}", context.host()).unwrap();
+    }
     if context.is_fork() {
         text += ", of a fork";
     }

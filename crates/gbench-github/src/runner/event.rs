@@ -28,8 +28,9 @@ pub struct PullRequest {
     /// `None`: it was deleted, which only a fork can be.
     pub head_repository: Option<Slug>,
     pub base_branch: String,
-    /// The tip of the base branch when GitHub last looked.
-    pub base: Sha,
+    /// The tip of the base branch when the host last looked; of GitLab the commit that the change is shown against. Absent
+    /// where the service does not keep the repository.
+    pub base: Option<Sha>,
 }
 
 /// The workflow run that a `workflow_run` event is about.

@@ -99,7 +99,7 @@ impl Payload {
             head_branch: raw.head.branch,
             head_repository: slug(path, "pull_request.head.repo.full_name", raw.head.repo)?,
             base_branch: raw.base.branch,
-            base: sha(path, "pull_request.base.sha", &raw.base.sha)?,
+            base: Some(sha(path, "pull_request.base.sha", &raw.base.sha)?),
         }))
     }
 

@@ -53,8 +53,8 @@ pub(crate) fn ascii(text: &str) -> String {
 }
 
 /// Prose for Markdown; text between two backticks becomes code. Other markup of Markdown or HTML becomes numeric
-/// entities. A zero-width space keeps the host from turning `@name`, `#12`, `GH-12`, `:smile:` and URLs into mentions,
-/// links and pictures: it searches the rendered text, where an entity alone has no effect. The result may be placed at
+/// entities. A zero-width space keeps the host from turning `@name`, `#12`, `!12`, `GH-12`, `:smile:` and URLs into
+/// mentions, links and pictures: it searches the rendered text, where an entity alone has no effect. The result may be placed at
 /// the start of a line.
 pub(crate) fn markdown(text: &str) -> String {
     let text = visible(text);
@@ -74,12 +74,14 @@ pub(crate) fn markdown(text: &str) -> String {
     }
 }
 
-/// The position of the sign that makes the start of a line a list's item or a rule: `- x`, `--`, `+`, `1. x`, `2)`.
+/// The position of the sign that makes the start of a line a list's item or a rule: `- x`, `--`, `+`, `1. x`, `2)`. And of
+/// the slash that makes it a command to GitLab, which it would carry out as the account that publishes: `/merge`.
 fn list_marker(text: &str) -> Option<usize> {
     let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let mut rest = text[digits..].chars();
     match (digits, rest.next()?, rest.next()) {
         (0, '-' | '+', Some('0'..='9' | '.')) => None,
+        (0, '/', _) => Some(0),
         (0, '-' | '+', _) | (1.., '.' | ')', None | Some(' ')) => Some(digits),
         _ => None,
     }
@@ -102,7 +104,11 @@ fn plain(text: &str, also: Option<usize>) -> String {
         let breaks = match c {
             '@' | '#' => true,
             ':' => after.starts_with("://") || starts_shortcode(after),
-            '-' => before.ends_with("GH"),
+            '-' => before.ends_with("GH") || before.ends_with("GL"),
+            // GitLab's requests, labels, milestones, snippets, epics and alerts.
+            '!' | '~' | '%' | '$' | '&' | '^' => {
+                after[1..].starts_with(|next: char| next.is_alphanumeric() || next == '"')
+            }
             _ => false,
         };
         if breaks {
@@ -236,6 +242,19 @@ mod tests {
             rest = &rest[end + 1..];
         }
         out + rest
+    }
+
+    #[test]
+    fn a_command_and_a_reference_of_gitlab_are_plain_text() {
+        assert_eq!(markdown("/merge"), "&#47;merge");
+        assert_eq!(markdown("a/b"), "a/b");
+        for (reference, sign) in
+            [("!12", "&#33;"), ("~bug", "&#126;"), ("%1.0", "%"), ("$7", "&#36;"), ("&3", "&#38;")]
+        {
+            assert_eq!(markdown(reference), format!("{sign}&#8203;{}", &reference[1..]), "{reference}");
+        }
+        assert_eq!(markdown("GL-12"), "GL-&#8203;12");
+        assert_eq!(markdown("5 % of 7%"), "5 % of 7%");
     }
 
     proptest! {

@@ -19,8 +19,9 @@ use gbench_model::{Fault, LayOver, MATCH_FIELDS, Result, SetBy, Settings, Stage,
 
 pub const PREFIX: &str = "GBENCH_";
 
-const OTHERS: [&str; 19] = [
+const OTHERS: [&str; 20] = [
     "GBENCH_TOKEN",
+    "GBENCH_WEBHOOK_SECRET",
     "GBENCH_CUBINS",
     "GBENCH_NVRTC",
     "GBENCH_CUDA_HOME",

@@ -2,7 +2,7 @@
 
 use gbench_compare::trend::TrendsDocument;
 use gbench_compare::{AppliedAcceptances, Verdict};
-use gbench_model::{BaseChoice, SourceLine};
+use gbench_model::{BaseChoice, Host, SourceLine};
 
 /// Bytes of a step's summary; GitHub drops a summary above 1 MiB.
 pub(crate) const MAX_SUMMARY: usize = 1_000_000;
@@ -28,7 +28,9 @@ pub struct PublishContext {
     pub fail_on: Vec<String>,
     /// `https://github.com`.
     pub server: String,
-    /// `owner/name`.
+    /// The service whose job publishes: its pages have their own addresses.
+    pub host: Host,
+    /// `owner/name`; of GitLab with all groups. `None`: the service keeps no repository.
     pub slug: Option<String>,
     /// The accepted rows of the verdict.
     pub accepted: AppliedAcceptances,

@@ -4,8 +4,8 @@ use super::budget::prose;
 use super::context::PublishContext;
 use crate::html::addresses::case_page;
 use gbench_compare::Merged;
-use gbench_model::CaseId;
 use gbench_model::text::short_commit;
+use gbench_model::{CaseId, Host};
 
 /// Longest URL that is linked, in bytes.
 const MAX_ADDRESS: usize = 1000;
@@ -39,9 +39,12 @@ pub(crate) fn repository(context: &PublishContext) -> Option<String> {
         let harmless = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
         !text.is_empty() && text.chars().all(harmless) && !text.starts_with('.')
     };
-    let (owner, name) = slug.split_once('/')?;
+    let parts: Vec<&str> = slug.split('/').collect();
+    let fits = if context.host == Host::GitLab { parts.len() >= 2 } else { parts.len() == 2 };
     let page = format!("{}/{slug}", address(&context.server)?.trim_end_matches('/'));
-    (part(owner) && part(name)).then_some(page)
+    // GitLab has its own pages of a repository below a dash: groups may be called as they please.
+    let dash = if context.host == Host::GitLab { "/-" } else { "" };
+    (fits && parts.into_iter().all(part)).then(|| page + dash)
 }
 
 /// Both commits of the comparison: as the publishing job knows them, else as in the verdict.
