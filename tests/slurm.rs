@@ -234,7 +234,7 @@ fn the_base_chooses_who_runs_a_comparison() {
 #[ignore = "needs Slurm: `just slurm`"]
 fn a_job_of_a_matrix_is_a_job_of_slurm() {
     let checkout = Checkout::of_pull_request(&[("work", &crate::support::job::work(&[1.0, 1.2, 1.0]))]);
-    for (shard, code) in [("1/2", 1), ("2/2", 0)] {
+    for (shard, code) in [("1/2", 0), ("2/2", 1)] {
         let step = checkout.step("pull_request.synchronize", &format!("ci --quiet --shard {shard}"));
         let mut srun = Command::new("srun");
         srun.args(["--gres=gpu:1", "--quit-on-interrupt"]).arg(step.get_program()).args(step.get_args());

@@ -218,7 +218,7 @@ impl Delivery for Posts<'_, '_> {
     /// The publication of the last part ends the check, and writes over the comment.
     fn pending(&self, name: &str, output: &CheckOutput, note: Option<&Note<'_>>) -> Result<()> {
         let reported = report(self.target, name, self.target.run(), None, output)?;
-        let place = where_reported(&reported, &self.target.context.head);
+        let place = where_reported(&reported, &self.target.context);
         self.target.log(&format!("{name}: in progress, {place}"))?;
         // A run that has ended its check, or a later one, has said more.
         let (Some(note), false) = (note, matches!(reported, Reported::Ended | Reported::Superseded)) else {
