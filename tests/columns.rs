@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::support::cli::ran;
 use crate::support::git::Sandbox;
-use crate::support::nightly::{append, commit, night};
+use crate::support::nightly::{append, night};
 use crate::support::tools::python_with;
 
 const CARDS: [&str; 2] = ["cuda:NVIDIA H100 80GB HBM3", "cuda:NVIDIA H200"];
@@ -34,13 +34,6 @@ fn turn(number: u32) -> HistoryEntry {
 fn on_host(entry: &mut HistoryEntry, uuid: &str) {
     let Probe::Known(gpu) = &mut entry.record.manifest.gpu else { panic!("these records have a GPU") };
     gpu.devices[0].uuid = Probe::Known(uuid.into());
-}
-
-fn repository(turns: u32) -> Sandbox {
-    let sandbox = Sandbox::new();
-    sandbox.commit(&[("code.txt", "one")]);
-    append(&sandbox.root(), (0..turns).map(turn));
-    sandbox
 }
 
 /// The answer of a Python program of this project, as JSON.
@@ -200,6 +193,14 @@ mod parquet {
     use std::time::SystemTime;
 
     use super::*;
+    use crate::support::nightly::commit;
+
+    fn repository(turns: u32) -> Sandbox {
+        let sandbox = Sandbox::new();
+        sandbox.commit(&[("code.txt", "one")]);
+        append(&sandbox.root(), (0..turns).map(turn));
+        sandbox
+    }
 
     /// Each file below a folder, with its time and its bytes.
     fn files(folder: &Path) -> BTreeMap<String, (SystemTime, Vec<u8>)> {
