@@ -195,7 +195,7 @@ pub(super) fn append(
             appended => appended?,
         };
         let already = if appended.already { " was there already:" } else { ":" };
-        log(&format!("history {address}{already} {} in {}", appended.path, &appended.commit))?;
+        log(&format!("history {address}{already} {} in {}", appended.path, appended.version))?;
     }
     Ok(())
 }

@@ -16,6 +16,12 @@ use super::backoff::{Backoff, ClientLimits, limited_for};
 use super::error::{ApiError, ApiResult};
 use super::response::{Attempt, Response, limited, message_of, not_redirected, parsed, root_cause, too_long};
 
+/// What TLS computes with.
+pub(crate) fn install_crypto() {
+    // Fails only where another part of the process has installed one already, which is as good.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+}
+
 /// One repository of one server, with or without a token. Not for several threads at once: each makes its own.
 pub struct Client {
     transport: octocrab::Octocrab,
@@ -37,8 +43,7 @@ impl Client {
         limits: ClientLimits,
     ) -> ApiResult<Self> {
         let fault = |cause: String| ApiError::Unreachable { request: endpoint.api.clone(), cause };
-        // Fails only where another part of the process has installed one already, which is as good.
-        let _ = rustls::crypto::ring::default_provider().install_default();
+        install_crypto();
         let build = || {
             let builder = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none());
             builder.timeout(limits.timeout).build().map_err(|error| fault(root_cause(&error)))
