@@ -34,8 +34,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
+pub use call::{decoded, parameters};
 pub use faults::{Fault, FaultKind};
 pub use seeds::RunSeed;
+pub use server::Torn;
 pub use world::{Check, Issue, Seen, TokenKind};
 
 use server::Shared;

@@ -16,7 +16,7 @@ use super::backoff::{Backoff, ClientLimits, limited_for};
 use super::error::{ApiError, ApiResult};
 use super::response::{Attempt, Response, limited, message_of, not_redirected, parsed, root_cause, too_long};
 
-/// What TLS computes with.
+/// Chooses the library that TLS computes with.
 pub(crate) fn install_crypto() {
     // Fails only where another part of the process has installed one already, which is as good.
     let _ = rustls::crypto::ring::default_provider().install_default();

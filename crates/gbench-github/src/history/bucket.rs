@@ -35,7 +35,7 @@ use gbench_model::{Exit, Fault, Result, backoff, sha256_hex};
 /// Requests that are under way at once when many objects are listed or read.
 const AT_ONCE: usize = 32;
 
-/// Times that an object is offered to a server that gives no answer, or none that decides.
+/// Times that an object is offered to a server that gives no answer, or one that decides nothing.
 const ATTEMPTS: u32 = 8;
 
 /// Before the second of them; each later one is twice as long.
@@ -51,7 +51,7 @@ pub(super) struct Bucket {
     runtime: Runtime,
 }
 
-/// What became of an object that was to be created.
+/// The end of an attempt to create an object.
 enum Created {
     /// By this writer. With the entity tag, where the server names one.
     Now(Option<String>),
@@ -103,9 +103,10 @@ impl Bucket {
                 format!("the bucket refuses it: {}", said(error)),
                 "give these credentials the rights that docs/history.md names, and check the machine's clock",
             ),
-            Error::Unauthenticated { .. } => {
-                (format!("the bucket does not know the credentials: {}", said(error)), self.address.cloud.advice())
-            }
+            Error::Unauthenticated { .. } => (
+                format!("the bucket does not know the credentials: {}", said(error)),
+                self.address.cloud.advice(),
+            ),
             Error::NotFound { .. } => (
                 "there is no such bucket, or it cannot be seen with these credentials".to_owned(),
                 self.address.cloud.advice(),
@@ -131,7 +132,7 @@ impl Bucket {
             let put = self.writer.put_opts(&key, PutPayload::from(bytes.to_vec()), PutMode::Create.into());
             let error = match put.await {
                 Ok(put) => return Ok(Created::Now(put.e_tag)),
-                // Also where another writer is at work on the same key: then there may be no object yet.
+                // Also where another writer is at work on the same key: then the object may still be missing.
                 Err(error @ Error::AlreadyExists { .. }) => error,
                 Err(error @ Error::Generic { .. }) => {
                     uncertain = true;
@@ -164,7 +165,8 @@ impl Bucket {
     }
 
     async fn folders(&self, path: &str) -> Result<Vec<String>, Error> {
-        let ListResult { common_prefixes, .. } = self.reader.list_with_delimiter(Some(&self.key(path))).await?;
+        let ListResult { common_prefixes, .. } =
+            self.reader.list_with_delimiter(Some(&self.key(path))).await?;
         Ok(common_prefixes.iter().map(|folder| self.path_of(folder)).collect())
     }
 
@@ -243,8 +245,7 @@ impl Bucket {
                 found.map(|(bytes, _)| bytes.map(|bytes| BesideFile { path, bytes }))
             });
             let reads: Vec<_> = read.collect();
-            let found: Vec<Option<BesideFile>> =
-                stream::iter(reads).buffered(AT_ONCE).try_collect().await?;
+            let found: Vec<Option<BesideFile>> = stream::iter(reads).buffered(AT_ONCE).try_collect().await?;
             Ok(found.into_iter().flatten().collect())
         })
     }
@@ -309,7 +310,9 @@ fn connect(
     macro_rules! built {
         ($builder:ty) => {{
             let mut builder = <$builder>::default();
-            for (name, value) in variables.iter().filter(|(name, _)| name.starts_with(address.cloud.variables())) {
+            for (name, value) in
+                variables.iter().filter(|(name, _)| name.starts_with(address.cloud.variables()))
+            {
                 // Most variables of such a name are for other programs.
                 if let Ok(key) = name.to_ascii_lowercase().parse() {
                     builder = builder.with_config(key, value);

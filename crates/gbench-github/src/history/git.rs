@@ -159,7 +159,9 @@ impl GitBranch {
             None => layout::place(file.month, None, file.run),
             Some(parent) => match self.place(&parent.tree_id().into(), file, same)? {
                 (path, false) => path,
-                (path, true) => return Ok(Appended { version: parent.id().to_string(), path, already: true }),
+                (path, true) => {
+                    return Ok(Appended { version: parent.id().to_string(), path, already: true });
+                }
             },
         };
         let root = parent.as_ref().map(git2::Commit::tree).transpose()?;

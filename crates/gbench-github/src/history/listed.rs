@@ -30,7 +30,7 @@ impl Listed {
 /// A run that is in the history now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Appended {
-    /// What holds it: the full id of a commit on the branch, or the entity tag of an object, where the server names one.
+    /// The full id of a commit on the branch that holds it, or the entity tag of its object, if the server names one.
     pub version: String,
     pub path: String,
     pub already: bool,

@@ -81,13 +81,17 @@ impl<'c> HistoryBranch<'c> {
         let fault = |what: &str, next: &str| Fault::at(address.to_string(), what, next);
         let place = match address {
             Address::Dir(_) => {
-                return Err(fault("a history is a branch or in a bucket, and this is a folder", Address::HISTORIES));
+                return Err(fault(
+                    "a history is a branch or in a bucket, and this is a folder",
+                    Address::HISTORIES,
+                ));
             }
             #[cfg(feature = "bucket")]
-            Address::Bucket(bucket) => Place::Bucket(Bucket::open(bucket, std::env::vars())?),
+            Address::Bucket(bucket) => return Self::in_bucket(bucket, std::env::vars()),
             #[cfg(not(feature = "bucket"))]
             Address::Bucket(_) => {
-                let next = "use a released gbench-ci, or build it with `cargo build --release --features bucket`";
+                let next =
+                    "use a released gbench-ci, or build it with `cargo build --release --features bucket`";
                 return Err(fault("this gbench-ci was built without buckets", next));
             }
             Address::Git(branch) => Place::Git(GitBranch::open(folder, branch)?),
@@ -109,6 +113,17 @@ impl<'c> HistoryBranch<'c> {
             },
         };
         Ok(Self { address: address.clone(), place })
+    }
+
+    /// A history in a bucket. `variables`: credentials and settings, by the names that the cloud's own programs read from the
+    /// environment. Errors: they do not fit together.
+    #[cfg(feature = "bucket")]
+    pub fn in_bucket(
+        address: &BucketAddress,
+        variables: impl Iterator<Item = (String, String)>,
+    ) -> Result<Self> {
+        let place = Place::Bucket(Bucket::open(address, variables)?);
+        Ok(Self { address: Address::Bucket(address.clone()), place })
     }
 
     /// Errors: the branch is not there, or was made for something else. A history may still have no run.
@@ -133,7 +148,7 @@ impl<'c> HistoryBranch<'c> {
         })
     }
 
-    /// Reads several runs, in their order: of a bucket at once. `Err` of one: it is no entry, whole (exit code 2).
+    /// Reads several runs, in their order: of a bucket at once. `Err` of one: its file is not a whole entry (exit code 2).
     /// Errors: GitHub, the bucket or the disk.
     pub fn read_all(&self, listed: &[&Listed]) -> Result<Vec<Result<HistoryEntry>>> {
         let read = in_place!(self, store => store.read_all(listed, MAX_BYTES)?);

@@ -28,7 +28,7 @@ pub struct BucketAddress {
     pub prefix: String,
 }
 
-/// Whose protocol a bucket is read and written by; the server may be another's.
+/// The cloud whose protocol a bucket is read and written by; the server may be another's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::EnumString)]
 #[strum(const_into_str)]
 pub enum Cloud {
@@ -48,8 +48,7 @@ impl Cloud {
 
 impl Address {
     /// The advice for a text that is not an address.
-    pub const FORMS: &str =
-        "write it as dir:PATH, git:BRANCH, github:OWNER/REPO@BRANCH or s3://BUCKET/PREFIX (also gs://, az://)";
+    pub const FORMS: &str = "write it as dir:PATH, git:BRANCH, github:OWNER/REPO@BRANCH or s3://BUCKET/PREFIX (also gs://, az://)";
 
     /// The advice for one that is not a history's.
     pub const HISTORIES: &str =
@@ -68,7 +67,10 @@ impl FromStr for Address {
             let is_name = is_part(bucket) && (prefix.is_empty() || prefix.split('/').all(is_part));
             let address = BucketAddress { cloud, bucket: bucket.to_owned(), prefix: prefix.to_owned() };
             return is_name.then_some(Self::Bucket(address)).ok_or_else(|| {
-                format!("`{}` cannot name a bucket and a prefix of letters, digits, `-`, `_` and `.`", rest.escape_debug())
+                format!(
+                    "`{}` cannot name a bucket and a prefix of letters, digits, `-`, `_` and `.`",
+                    rest.escape_debug()
+                )
             });
         }
         match text.split_once(':') {
