@@ -134,7 +134,7 @@ fn an_answer_that_never_comes_is_not_waited_for_beyond_the_limit() {
     let fake = FakeS3::start();
     fake.inject(Injected::new("PUT", RUN, FaultKind::Held(Arc::new(Notify::new()))));
     let mut variables = fake.variables();
-    variables.push(("AWS_TIMEOUT".into(), "200ms".into()));
+    variables.push(("AWS_TIMEOUT".into(), "1s".into()));
     let bucket = address(&format!("s3://{BUCKET}/nightly"));
     let history = HistoryBranch::in_bucket(&bucket, variables.into_iter()).unwrap();
     assert!(!history.append(&entry(1)).unwrap().already);
@@ -331,7 +331,6 @@ fn go_wrong(fake: &FakeS3) {
         ("PUT", FaultKind::Held(Arc::new(Notify::new())), 0.01),
     ];
     for ((method, kind, odds), seed) in faults.into_iter().zip(1..) {
-        // Only what lies in the bucket: a list that is cut short says nothing of writing.
         fake.inject(Injected::new(method, "", kind).odds(odds, seed));
     }
 }

@@ -8,6 +8,8 @@ use crate::support::cli::ran;
 use crate::support::git::Sandbox;
 use crate::support::history::{entry, recent};
 
+const SUITE: &str = "[suite]\nname = \"s\"\n[[benchmark]]\nid = \"b\"\ncommand = [\"true\"]\n";
+
 fn branch(sandbox: &Sandbox, name: &str) -> HistoryBranch<'static> {
     HistoryBranch::open(&format!("git:{name}").parse().unwrap(), &sandbox.root(), None).unwrap()
 }
@@ -71,7 +73,7 @@ fn a_folder_keeps_the_records_of_a_history_and_gives_them_back() {
 fn nothing_is_dropped_or_replaced_to_make_room() {
     let sandbox = repository();
     let root = sandbox.root();
-    sandbox.write("gbench.toml", "[suite]\nname = \"s\"\n[run]\nkeep = 1\n");
+    sandbox.write("gbench.toml", &format!("{SUITE}[run]\nkeep = 1\n"));
     ran(&root, "baseline copy git:kept dir:saved")
         .exits(2)
         .says("2 runs of `main` are more than the 1")
@@ -82,7 +84,7 @@ fn nothing_is_dropped_or_replaced_to_make_room() {
     other.record.cases[0].metrics[0].processes[0].values[0] *= 2.0;
     branch(&sandbox, "other").append(&other).unwrap();
     ran(&root, "baseline copy git:kept git:other").exits(6).says("is there with another content");
-    sandbox.write("gbench.toml", "[suite]\nname = \"s\"\n");
+    sandbox.write("gbench.toml", SUITE);
     Store::open("dir:saved", &root, 10).unwrap().save(&"main".parse().unwrap(), &other.record).unwrap();
     ran(&root, "baseline copy git:kept dir:saved").exits(6).says("is there with another content");
 }
@@ -100,6 +102,6 @@ fn what_cannot_be_copied_is_named_and_the_exit_code_shows_it() {
     store.save(&"first".parse().unwrap(), &nowhere).unwrap();
     std::fs::write(root.join("saved/baselines/first/20261121T000009.000Z-000009.json"), "by hand").unwrap();
     let copied = ran(&root, "baseline copy dir:saved git:back").exits(4).says("copied 1 run to git:back");
-    let copied = copied.says("it is of no commit").says("000009.json is passed over");
+    let copied = copied.says("it is of no commit").says("is passed over: not a record");
     copied.says("has another name, too, which is not copied");
 }

@@ -15,11 +15,11 @@ use std::time::SystemTime;
 use http::{HeaderMap, Request, Response};
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Full};
-use hyper::body::{Bytes, Incoming};
+use hyper::body::{Body, Bytes, Frame, Incoming};
 use sha2::{Digest, Sha256};
 use tokio::net::TcpListener;
 
-use super::fake_github::{Fault, FaultKind, Torn, decoded, parameters};
+use super::fake_github::{Fault, FaultKind, decoded, parameters};
 
 /// The bucket that is there.
 pub const BUCKET: &str = "bench";
@@ -110,6 +110,8 @@ impl FakeS3 {
             ("AWS_ALLOW_HTTP", "true"),
             ("AWS_ACCESS_KEY_ID", ACCESS_KEY),
             ("AWS_SECRET_ACCESS_KEY", "secret"),
+            // Some answers never come.
+            ("AWS_TIMEOUT", "5s"),
         ];
         variables.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec()
     }
@@ -204,6 +206,10 @@ async fn answer(
     let code = |status: u16| if status == 412 { "PreconditionFailed" } else { "SlowDown" };
     let answer = match &fault {
         Some(FaultKind::Refused) => return closed(),
+        // As if it was done.
+        Some(FaultKind::Status(200, _)) => {
+            Answer { headers: vec![("etag".into(), etag(&bytes))], ..Answer::new(200, "") }
+        }
         Some(FaultKind::Status(status, _)) => Answer::error(*status, code(*status)),
         _ => match &shared.behind {
             Some((server, client)) => passed_on(server, client, &parts, bytes).await,
@@ -228,10 +234,32 @@ async fn answer(
         response = response.header(name, value);
     }
     let body = match fault {
-        Some(FaultKind::TornResponse) => BodyExt::boxed(Torn { left: Some(answer.bytes.into()) }),
+        Some(FaultKind::TornResponse) => {
+            response = response.header("content-length", answer.bytes.len());
+            let half = answer.bytes.len() / 2;
+            BodyExt::boxed(Torn { left: Some(answer.bytes[..half].to_vec().into()) })
+        }
         _ => Full::new(answer.bytes.into()).map_err(|never: Infallible| match never {}).boxed(),
     };
     response.body(body).map_err(std::io::Error::other)
+}
+
+/// A body that breaks off, and does not say where.
+struct Torn {
+    left: Option<Bytes>,
+}
+
+impl Body for Torn {
+    type Data = Bytes;
+    type Error = std::io::Error;
+
+    fn poll_frame(
+        mut self: std::pin::Pin<&mut Self>,
+        _: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Option<std::io::Result<Frame<Bytes>>>> {
+        let left = self.left.take().map(|bytes| Ok(Frame::data(bytes)));
+        std::task::Poll::Ready(Some(left.unwrap_or_else(|| Err(std::io::Error::other("torn")))))
+    }
 }
 
 async fn passed_on(
@@ -284,10 +312,9 @@ impl Shared {
         match (method, key) {
             ("GET", "") => state.list(&parameters(query)),
             ("GET", key) => match state.objects.get(key) {
-                Some(object) => Answer {
-                    headers: vec![("etag".into(), etag(&object.bytes))],
-                    ..Answer::new(200, object.bytes.clone())
-                },
+                Some(object) => {
+                    part(&object.bytes, headers.get("range").and_then(|range| range.to_str().ok()))
+                }
                 None => Answer::error(404, "NoSuchKey"),
             },
             ("PUT", key) if headers.contains_key("if-none-match") && state.objects.contains_key(key) => {
@@ -350,6 +377,20 @@ impl State {
         );
         Answer { headers: vec![("content-type".into(), "application/xml".into())], ..Answer::new(200, text) }
     }
+}
+
+/// An object, or the part of it that is asked for: the rest of one whose answer has broken off.
+fn part(bytes: &[u8], range: Option<&str>) -> Answer {
+    let tag = ("etag".to_owned(), etag(bytes));
+    let Some(range) = range else { return Answer { headers: vec![tag], ..Answer::new(200, bytes) } };
+    let (from, to) = range.strip_prefix("bytes=").unwrap().split_once('-').unwrap();
+    let from: usize = from.parse().unwrap();
+    let to = to.parse::<usize>().map_or(bytes.len(), |last| (last + 1).min(bytes.len()));
+    if from >= to {
+        return Answer::error(416, "InvalidRange");
+    }
+    let place = format!("bytes {from}-{}/{}", to - 1, bytes.len());
+    Answer { headers: vec![tag, ("content-range".into(), place)], ..Answer::new(206, &bytes[from..to]) }
 }
 
 fn etag(bytes: &[u8]) -> String {

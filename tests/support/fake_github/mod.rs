@@ -37,7 +37,6 @@ use std::thread::JoinHandle;
 pub use call::{decoded, parameters};
 pub use faults::{Fault, FaultKind};
 pub use seeds::RunSeed;
-pub use server::Torn;
 pub use world::{Check, Issue, Seen, TokenKind};
 
 use server::Shared;

@@ -150,8 +150,8 @@ impl Outcome {
 }
 
 /// A body that promises a byte more than it has, and then breaks off.
-pub struct Torn {
-    pub left: Option<Bytes>,
+struct Torn {
+    left: Option<Bytes>,
 }
 
 impl Body for Torn {

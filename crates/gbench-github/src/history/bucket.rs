@@ -97,6 +97,26 @@ impl Bucket {
         self.runtime.block_on(work).map_err(|error| self.fault(&error))
     }
 
+    /// [`Bucket::wait`] for lists, whose errors do not tell a refusal from silence: reading a key shows it.
+    fn wait_for_list<T>(&self, work: impl Future<Output = Result<T, Error>>) -> Result<T> {
+        self.runtime.block_on(async {
+            let error = match work.await {
+                Err(error @ Error::Generic { .. }) => error,
+                listed => return listed.map_err(|error| self.fault(&error)),
+            };
+            let shown = match self.writer.get(&self.key(layout::ROOT)).await {
+                Err(shown @ (Error::PermissionDenied { .. } | Error::Unauthenticated { .. })) => shown,
+                Err(Error::NotFound { .. }) => {
+                    let what = format!("there is no such bucket, or it cannot be listed: {}", said(&error));
+                    let place = self.address.to_string();
+                    return Err(Fault::at(place, what, self.address.cloud.advice()).exits(Exit::Unpublished));
+                }
+                _ => error,
+            };
+            Err(self.fault(&shown))
+        })
+    }
+
     fn fault(&self, error: &Error) -> Fault {
         let (what, next) = match error {
             Error::PermissionDenied { .. } => (
@@ -182,7 +202,7 @@ impl Bucket {
 
     pub(super) fn is_there(&self) -> Result<bool> {
         let history = self.key(layout::ROOT);
-        self.wait(async { Ok(self.reader.list(Some(&history)).try_next().await?.is_some()) })
+        self.wait_for_list(async { Ok(self.reader.list(Some(&history)).try_next().await?.is_some()) })
     }
 
     pub(super) fn need(&self) -> Result<()> {
@@ -199,7 +219,7 @@ impl Bucket {
     pub(super) fn list(&self) -> Result<Vec<Listed>> {
         let index = format!("{}/{}", layout::ROOT, layout::INDEX);
         let listed = async { futures_util::try_join!(self.of_months(layout::ROOT), self.of_months(&index)) };
-        let (runs, marks) = self.wait(listed)?;
+        let (runs, marks) = self.wait_for_list(listed)?;
         let marked = |object: ObjectMeta| {
             let mark = index::mark_of(&self.path_of(&object.location))?;
             Some((mark.run_id.clone(), (object.last_modified, mark)))
@@ -237,7 +257,7 @@ impl Bucket {
 
     pub(super) fn beside(&self, folder: &str, most: usize) -> Result<Vec<BesideFile>> {
         let folder = self.key(&format!("{}/{folder}", layout::ROOT));
-        self.wait(async {
+        self.wait_for_list(async {
             let objects: Vec<ObjectMeta> = self.reader.list(Some(&folder)).try_collect().await?;
             let read = objects.iter().map(|object| async {
                 let path = self.path_of(&object.location);
