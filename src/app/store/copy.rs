@@ -19,10 +19,10 @@ pub(crate) struct CopyRequest {
     pub to: String,
 }
 
-/// What the other store has now; each run was read back and is the same.
+/// The runs that the other store has now; each was read back and is the same.
 pub(crate) struct CopiedRuns {
     pub runs: usize,
-    /// Of these, how many were there before.
+    /// The number of them that were there before.
     pub already: usize,
     pub acceptances: usize,
     /// One for each run that was passed over.
@@ -92,7 +92,7 @@ impl CopyRequest {
                     kept.runs.insert(entry.run_id.clone());
                     kept.names.insert((entry.series(), entry.run_id));
                 }
-                // What one kind of store takes, another may not: a run of no commit, or of which a part was not measured.
+                // One kind of store refuses runs that another takes: of no commit, or measured only in part.
                 Err(fault) if matches!(fault.exit, Exit::Failed | Exit::Usage) => {
                     warnings.push(format!("{} is not copied: {}; {}", fault.place, fault.what, fault.next));
                 }
@@ -156,7 +156,7 @@ impl Found<'_> {
     }
 }
 
-/// Shows every run of a store, oldest first; of a folder name by name. What is not a run becomes a warning.
+/// Shows every run of a store, oldest first; of a folder name by name. A file that is not a run becomes a warning.
 fn each_run(
     stored: &Stored,
     warnings: &mut Vec<String>,
