@@ -52,7 +52,7 @@ enum Place<'c> {
     Git(GitBranch),
     GitHub(GitHubBranch<'c>),
     #[cfg(feature = "bucket")]
-    Bucket(Bucket),
+    Bucket(Box<Bucket>),
 }
 
 /// Asks whatever keeps the branch.
@@ -122,7 +122,7 @@ impl<'c> HistoryBranch<'c> {
         address: &BucketAddress,
         variables: impl Iterator<Item = (String, String)>,
     ) -> Result<Self> {
-        let place = Place::Bucket(Bucket::open(address, variables)?);
+        let place = Place::Bucket(Box::new(Bucket::open(address, variables)?));
         Ok(Self { address: Address::Bucket(address.clone()), place })
     }
 
