@@ -390,7 +390,7 @@ fn v3_eight_writers_that_are_killed_while_requests_go_wrong_leave_every_run_once
                     let mut child = writer(&(start / 2 % folders).to_string());
                     let mut child = child.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
                     // Spread without a pattern that could hit the same step every time. Eight at once take longer than one.
-                    std::thread::sleep(span.mul_f64(f64::from(start * 37_003 % 100_000) / 9_000.0));
+                    std::thread::sleep(span.mul_f64(f64::from(start * 37_003 % 100_000) / 14_000.0));
                     child.kill().unwrap();
                     cut.fetch_add(u32::from(child.wait().unwrap().code().is_none()), Ordering::Relaxed);
                 }
