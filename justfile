@@ -36,7 +36,7 @@ nightly:
 compilers:
     .ci/run compilers
 
-# The tests and lints of cargo features: `parquet`
+# The tests and lints of cargo features: `parquet`, `bucket`
 features:
     .ci/run features
 
@@ -51,6 +51,10 @@ site:
 # Shards as jobs of a real Slurm of one machine (Debian: slurm-wlm, munge; as root)
 slurm:
     .ci/run slurm
+
+# A history in a bucket of a real server (SeaweedFS): eight writers, 200 of them killed while requests fail
+bucket:
+    .ci/run bucket
 
 # Plain English in comments, messages and documentation
 prose:

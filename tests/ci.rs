@@ -363,8 +363,8 @@ fn the_store_of_a_job_is_named_as_that_of_a_comparison() {
         let help = ended(outside(folder.path(), &format!("{command} --help"))).exits(0);
         let words: Vec<&str> = help.out.split_whitespace().collect();
         let words = words.join(" ");
-        let store = "--store <ADDRESS> Store instead of the suite file's: dir:PATH, git:BRANCH or \
-                     github:OWNER/REPO@BRANCH";
+        let store = "--store <ADDRESS> Store instead of the suite file's: dir:PATH, git:BRANCH, \
+                     github:OWNER/REPO@BRANCH or s3://BUCKET/PREFIX";
         assert!(words.contains(store), "{}", help.out);
     }
 }

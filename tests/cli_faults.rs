@@ -71,7 +71,7 @@ fn what_cannot_be_followed_says_where_what_and_what_next() {
         ("report_into_nowhere", 2, "report record.json --output nowhere/report.md"),
         ("selection_is_empty", 2, "run --quiet --suite ,"),
         ("setting_is_no_number", 2, "run --quiet --processes many"),
-        ("store_address", 2, "baseline list --store s3://bucket"),
+        ("store_address", 2, "baseline list --store ftp://bucket"),
         ("store_cannot_be_locked", 2, "baseline save main record.json --store dir:locked"),
         ("store_is_a_file", 2, "baseline save main record.json --store dir:file/store"),
         ("verdict_of_another_exit_code", 2, "report verdict.json --exit-code"),

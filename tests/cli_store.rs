@@ -162,3 +162,18 @@ fn two_gates_of_one_command_line_save_at_once() {
     }
     assert_eq!(Store::open("dir:.gbench", folder.path(), 10).unwrap().list().len(), 2);
 }
+
+#[cfg(not(feature = "bucket"))]
+#[test]
+fn a_build_without_buckets_names_the_one_that_has_them() {
+    let folder = crate::support::tempdir().unwrap();
+    for line in [
+        "baseline list --store s3://bench/nightly",
+        "history --store gs://bench",
+        "compare a b --store az://bench/x",
+    ] {
+        let ran = ran(folder.path(), line).exits(2).says("this gbench-ci was built without buckets");
+        ran.says("--features bucket");
+    }
+    ran(folder.path(), "baseline list --store s3://").exits(2).says("cannot name a bucket");
+}

@@ -74,7 +74,7 @@ fn a_run_reads_back_as_it_was_written_and_stands_where_the_layout_says() {
     assert_eq!(listed.len(), 1);
     assert_eq!(history.read(&listed[0]).unwrap(), written);
 
-    let commit = sandbox.repository.find_commit(Oid::from_str(&appended.commit).unwrap()).unwrap();
+    let commit = sandbox.repository.find_commit(Oid::from_str(&appended.version).unwrap()).unwrap();
     assert_eq!(commit.parent_count(), 0, "it shares no commit with the code");
     let readme =
         commit.tree().unwrap().get_name("README.md").unwrap().to_object(&sandbox.repository).unwrap();
@@ -107,7 +107,7 @@ fn the_same_entry_is_the_same_blob_on_every_machine_and_day() {
         .map(|_| {
             let sandbox = Sandbox::new();
             let appended = append(&sandbox.root(), &entry(7));
-            let commit = sandbox.repository.find_commit(Oid::from_str(&appended.commit).unwrap()).unwrap();
+            let commit = sandbox.repository.find_commit(Oid::from_str(&appended.version).unwrap()).unwrap();
             commit.tree().unwrap().get_path(Path::new(&appended.path)).unwrap().id()
         })
         .collect();
@@ -236,15 +236,15 @@ fn what_was_fetched_counts_too_and_a_branch_that_lags_behind_catches_up() {
         drop(repository.reference(name, Oid::from_str(at).unwrap(), true, "").unwrap())
     };
 
-    let first = append(&root, &entry(1)).commit;
-    let second = append(&root, &entry(2)).commit;
+    let first = append(&root, &entry(1)).version;
+    let second = append(&root, &entry(2)).version;
     point(fetched, &second);
     repository.find_reference(here).unwrap().delete().unwrap();
     assert_eq!(numbers(&root).len(), 2, "a clone has only what it fetched");
     point(here, &first);
     assert_eq!(numbers(&root).len(), 2, "the newer of the two speaks");
     assert!(append(&root, &entry(2)).already);
-    let third = append(&root, &entry(3)).commit;
+    let third = append(&root, &entry(3)).version;
     let third = repository.find_commit(Oid::from_str(&third).unwrap()).unwrap();
     assert_eq!(third.parent_id(0).unwrap().to_string(), second);
 
@@ -262,7 +262,7 @@ fn what_was_fetched_counts_too_and_a_branch_that_lags_behind_catches_up() {
 #[test]
 fn a_branch_that_someone_reset_is_gone_on_with_from_where_it_is() {
     let sandbox = Sandbox::new();
-    let first = append(&sandbox.root(), &entry(1)).commit;
+    let first = append(&sandbox.root(), &entry(1)).version;
     append(&sandbox.root(), &entry(2));
     let history = open(&sandbox.root(), BRANCH);
     sandbox

@@ -85,7 +85,7 @@ fn a_run_reads_back_as_it_was_written_and_stands_where_git_would_put_it() {
     let second = place.append(&entry(2)).unwrap();
     assert_eq!(first.path, "history/2026-11/20261121T000001.000Z-000001.json.gz");
     assert_eq!((first.already, second.already), (false, false));
-    assert_eq!(place.fake.tip(BRANCH), Some(second.commit));
+    assert_eq!(place.fake.tip(BRANCH), Some(second.version));
     assert_eq!(place.fake.commits(BRANCH), 2, "it shares no commit with the code");
 
     let client = place.client();
@@ -254,7 +254,7 @@ fn a_repository_that_cannot_be_seen_is_not_taken_for_an_empty_history() {
 #[test]
 fn a_branch_that_someone_forced_elsewhere_or_deleted_is_gone_on_with_from_where_it_is() {
     let place = Place::new();
-    let first = place.append(&entry(1)).unwrap().commit;
+    let first = place.append(&entry(1)).unwrap().version;
     place.append(&entry(2)).unwrap();
     place.force(BRANCH, &first);
     place.append(&entry(3)).unwrap();

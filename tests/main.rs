@@ -14,6 +14,8 @@ mod arrows;
 mod artifact;
 mod artifacts;
 mod bisect;
+#[cfg(feature = "bucket")]
+mod bucket;
 mod builds;
 mod calibrate;
 mod calibration;
@@ -46,6 +48,7 @@ mod compare_rule;
 mod compare_sessions;
 mod compilers;
 mod container;
+mod copying;
 mod counting;
 mod counting_real;
 mod cuda_suite;

@@ -569,12 +569,12 @@ fn an_address_that_is_no_history_is_refused_before_anything() {
             hub.ran("schedule", &line)
                 .exits(2)
                 .says(words)
-                .says("write git:BRANCH or github:OWNER/REPO@BRANCH");
+                .says("write git:BRANCH, github:OWNER/REPO@BRANCH or s3://BUCKET/PREFIX");
             ended(outside(hub.folder.path(), &line)).exits(2).says(words);
         }
     };
     says("foo", "`foo` is not an address of a store");
-    says("dir:.gbench", "a history is a branch, and this is a folder");
+    says("dir:.gbench", "a history is a branch or in a bucket, and this is a folder");
     assert!(hub.fake.requests().is_empty());
 }
 

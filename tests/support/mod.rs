@@ -6,6 +6,8 @@ pub mod cli;
 pub mod emulator;
 pub mod fake_forge;
 pub mod fake_github;
+#[cfg(feature = "bucket")]
+pub mod fake_s3;
 pub mod git;
 pub mod github;
 pub mod gpu;

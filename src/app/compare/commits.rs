@@ -277,8 +277,10 @@ pub(crate) fn launcher(request: &CommitsRequest, builtins: &[Benchmark]) -> Resu
     let config = request.run.selection.suite_path()?;
     let folder = config.parent().unwrap_or(&config);
     let Ok(repository) = open_repository(folder) else { return Ok(LauncherOptions::default()) };
-    let Sides { base, .. } = trees::resolve(folder, &Range::parse(request.range.as_deref()))?;
-    // A file that is not there or cannot be read is a matter of the comparison.
+    // Commits and files that are not there or cannot be read are a matter of the comparison.
+    let Ok(Sides { base, .. }) = trees::resolve(folder, &Range::parse(request.range.as_deref())) else {
+        return Ok(LauncherOptions::default());
+    };
     let suite = path_in(&repository, &config)
         .and_then(|file| suite_of_commit(&repository, &base.commit, &file, builtins));
     Ok(suite.map_or_else(LauncherOptions::default, |suite| suite.launcher))

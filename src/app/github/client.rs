@@ -26,7 +26,7 @@ pub(crate) fn client_at(endpoint: &Endpoint, slug: &Slug) -> Result<Client> {
 pub(crate) fn client_for(address: &Address) -> Result<Option<Client>> {
     match address {
         Address::GitHub { slug, .. } => client_of(slug).map(Some),
-        Address::Git(_) | Address::Dir(_) => Ok(None),
+        Address::Git(_) | Address::Dir(_) | Address::Bucket(_) => Ok(None),
     }
 }
 

@@ -7,7 +7,7 @@ use super::selection::RunSelection;
 use super::source::TrendSource;
 use crate::app::store::stores::folder_of;
 use crate::compare::strictness;
-use crate::history::Address;
+use crate::history::{Address, HistoryBranch};
 use crate::model::{HOST, Result, RunRecord, Strictness, sha256_hex};
 use crate::stats::TQuantiles;
 use crate::store::FrameFile;
@@ -73,19 +73,21 @@ pub(super) fn load(
     }
     let mut quantiles = TQuantiles::default();
     let mut frames: Vec<(String, Vec<u8>)> = Vec::new();
-    for at in missing.drain(unread..) {
-        let (run, record) = match source.read(at)? {
-            Ok(read) => read,
-            Err(fault) => {
-                warnings.push(format!("{} is passed over: {}", fault.place, fault.what));
-                continue;
-            }
-        };
-        let points = RunPoints::of(run, &record, &mut quantiles);
-        // A run without a form has none in a report either.
-        let Ok((bytes, decoded)) = builder.dictionary().encode(&points) else { continue };
-        frames.push((stored[at].key.clone(), bytes));
-        builder.push(decoded);
+    for places in missing[unread..].chunks(HistoryBranch::AT_ONCE) {
+        for (at, read) in places.iter().zip(source.read(places)?) {
+            let (run, record) = match read {
+                Ok(read) => read,
+                Err(fault) => {
+                    warnings.push(format!("{} is passed over: {}", fault.place, fault.what));
+                    continue;
+                }
+            };
+            let points = RunPoints::of(run, &record, &mut quantiles);
+            // A run without a form has none in a report either.
+            let Ok((bytes, decoded)) = builder.dictionary().encode(&points) else { continue };
+            frames.push((stored[*at].key.clone(), bytes));
+            builder.push(decoded);
+        }
     }
     let kept = read.and_then(|read| {
         if stale > MOST_STALE.max(stored.len()) {

@@ -6,7 +6,7 @@ use std::time::UNIX_EPOCH;
 use super::selection::RunSelection;
 use crate::app::store::stores::Stored;
 use crate::history::{HistoryBranch, HistoryEntry, Listed};
-use crate::model::{Exit, Fault, Probe, Result, RunId, RunRecord};
+use crate::model::{Exit, Probe, Result, RunId, RunRecord};
 use crate::store::{BaselineEntry, read_record};
 use crate::trend::TrendRun;
 
@@ -73,16 +73,21 @@ impl<'s> TrendSource<'s> {
         }
     }
 
-    /// Reads the run at this place of [`TrendSource::runs`]. `Ok(Err)`: why it is not a run.
-    pub(super) fn read(&self, at: usize) -> Result<std::result::Result<(TrendRun, RunRecord), Fault>> {
-        let read = match self {
-            Self::Folder(entries) => of_folder(&entries[at]),
-            Self::Branch { history, listed } => history.read(&listed[at]).map(of_entry),
-        };
-        match read {
-            Ok(read) => Ok(Ok(read)),
-            Err(fault) if fault.exit == Exit::Usage => Ok(Err(fault)),
-            Err(fault) => Err(fault),
+    /// Reads the runs at these places of [`TrendSource::runs`], at most [`HistoryBranch::AT_ONCE`]. `Err` of one: why it is not
+    /// a run.
+    pub(super) fn read(&self, places: &[usize]) -> Result<Vec<Result<(TrendRun, RunRecord)>>> {
+        match self {
+            Self::Folder(entries) => {
+                let read = |at: &usize| match of_folder(&entries[*at]) {
+                    Err(fault) if fault.exit != Exit::Usage => Err(fault),
+                    read => Ok(read),
+                };
+                places.iter().map(read).collect()
+            }
+            Self::Branch { history, listed } => {
+                let wanted: Vec<&Listed> = places.iter().map(|at| &listed[*at]).collect();
+                Ok(history.read_all(&wanted)?.into_iter().map(|entry| entry.map(of_entry)).collect())
+            }
         }
     }
 }

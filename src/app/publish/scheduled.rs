@@ -18,7 +18,7 @@ use crate::compare::{Conclusion, DecisionKind, Group, LandedDecision, Merged, Ve
 use crate::github::Context;
 use crate::github::checks::CheckConclusion;
 use crate::github::issues::{self, IssueSubject, IssueTopic};
-use crate::history::{BesideFile, HistoryBranch, HistoryEntry, SCHEMA_HISTORY, accepted_path};
+use crate::history::{Address, BesideFile, HistoryBranch, HistoryEntry, SCHEMA_HISTORY, accepted_path};
 use crate::model::{Exit, Fault, Job, NoReference, Probe, Result, Side};
 use crate::report::github::{self as render, PublishContext};
 use crate::store::{ComparisonFolder, read_record};
@@ -172,9 +172,12 @@ pub(super) fn append(
     let history = HistoryBranch::open(&address, &current_folder()?, client.as_ref())?;
     let has_missed = |group: &Group| group.verdict.method.no_reference == Some(NoReference::NoBranch);
     if input.merged.groups.iter().any(has_missed) && history.is_there()? {
-        let next = "its checkout has to fetch the branch: `fetch-depth: 0`";
+        let (there, next) = match address {
+            Address::Bucket(_) => ("it", "it has to name the same address"),
+            _ => ("the branch", "its checkout has to fetch the branch: `fetch-depth: 0`"),
+        };
         log(&format!(
-            "history {address}: the branch is there, and the job that measured did not see it; {next}"
+            "history {address}: {there} is there, and the job that measured did not see it; {next}"
         ))?;
     }
     let beside = beside(&history, landed)?;
@@ -195,7 +198,7 @@ pub(super) fn append(
             appended => appended?,
         };
         let already = if appended.already { " was there already:" } else { ":" };
-        log(&format!("history {address}{already} {} in {}", appended.path, &appended.commit))?;
+        log(&format!("history {address}{already} {} in {}", appended.path, appended.version))?;
     }
     Ok(())
 }

@@ -86,8 +86,12 @@ pub(crate) fn gc(request: &GcRequest, builtins: &[Benchmark]) -> Result<Cleaned>
 fn histories(request: &GcRequest, suite: &Suite) -> Result<Vec<(Address, HistoryBranch<'static>)>> {
     if let Some(named) = &request.history {
         let address = history_of(named)?;
-        if matches!(address, Address::GitHub { .. }) {
-            let what = "GitHub packs the objects there by itself";
+        let nothing_to_pack = match address {
+            Address::GitHub { .. } => Some("GitHub packs the objects there by itself"),
+            Address::Bucket(_) => Some("a bucket has nothing to pack"),
+            Address::Git(_) | Address::Dir(_) => None,
+        };
+        if let Some(what) = nothing_to_pack {
             return Err(Fault::at_flag("--history", what, "name a branch of this repository: git:BRANCH"));
         }
         let history = HistoryBranch::open(&address, &crate::app::paths::current_folder()?, None)?;

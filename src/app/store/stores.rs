@@ -1,4 +1,4 @@
-//! The stores of a request: a folder of baselines, or the history on a branch.
+//! The stores of a request: a folder of baselines, or the history on a branch or in a bucket.
 
 use std::cell::{OnceCell, RefCell};
 use std::path::PathBuf;
@@ -61,11 +61,9 @@ impl Found {
 
 /// An address of `--history`. Errors: it is not an address, or a folder's.
 pub(crate) fn history_of(text: &str) -> Result<Address> {
-    let fault = |what: &str| {
-        Fault::at_flag(format!("--history {text}"), what, "write git:BRANCH or github:OWNER/REPO@BRANCH")
-    };
+    let fault = |what: &str| Fault::at_flag(format!("--history {text}"), what, Address::HISTORIES);
     match text.parse() {
-        Ok(Address::Dir(_)) => Err(fault("a history is a branch, and this is a folder")),
+        Ok(Address::Dir(_)) => Err(fault("a history is a branch or in a bucket, and this is a folder")),
         Ok(address) => Ok(address),
         Err(what) => Err(fault(&what)),
     }
@@ -209,13 +207,15 @@ impl Branch {
             let (all, recent) = (listed.len(), HistoryBranch::RECENT);
             warnings.push(format!("{} holds {all} runs; the newest {recent} are looked at", self.address));
         }
-        for listed in &listed[left_out..] {
-            match history.read(listed) {
-                Ok(entry) => show(listed, entry),
-                Err(fault) if fault.exit == Exit::Usage => {
-                    warnings.push(format!("{} is not part of the history: {}", fault.place, fault.what));
+        for listed in listed[left_out..].chunks(HistoryBranch::AT_ONCE) {
+            let read = history.read_all(&listed.iter().collect::<Vec<_>>())?;
+            for (listed, entry) in listed.iter().zip(read) {
+                match entry {
+                    Ok(entry) => show(listed, entry),
+                    Err(fault) => {
+                        warnings.push(format!("{} is not part of the history: {}", fault.place, fault.what));
+                    }
                 }
-                Err(fault) => return Err(fault),
             }
         }
         Ok(warnings)

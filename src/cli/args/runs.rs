@@ -31,7 +31,7 @@ pub(crate) struct RunsArgs {
     /// Suite file whose store is used [default: gbench.toml of this folder]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Store instead of the suite file's: dir:PATH, git:BRANCH or github:OWNER/REPO@BRANCH
+    /// Store instead of the suite file's: dir:PATH, git:BRANCH, github:OWNER/REPO@BRANCH or s3://BUCKET/PREFIX
     #[arg(long, value_name = "ADDRESS")]
     store: Option<String>,
 }

@@ -60,7 +60,7 @@ pub(crate) struct PublishArgs {
     /// Keep one issue open while the default branch is not green
     #[arg(long)]
     pub issue: bool,
-    /// Append the measured run to a history: git:BRANCH or github:OWNER/REPO@BRANCH; only on the default branch
+    /// Append the measured run to a history: git:BRANCH, github:OWNER/REPO@BRANCH or s3://BUCKET/PREFIX; only on the default branch
     #[arg(long, value_name = "ADDRESS")]
     pub history: Option<String>,
     /// Prefix of the names of the artifacts to fetch in a `workflow_run` workflow

@@ -58,7 +58,7 @@ pub(crate) struct BisectArgs {
     /// Let the code of all commits write wherever you can; see docs/security.md
     #[arg(long)]
     no_sandbox: bool,
-    /// Store instead of the suite file's: dir:PATH, git:BRANCH or github:OWNER/REPO@BRANCH
+    /// Store instead of the suite file's: dir:PATH, git:BRANCH, github:OWNER/REPO@BRANCH or s3://BUCKET/PREFIX
     #[arg(long, value_name = "ADDRESS")]
     store: Option<String>,
     /// What to print

@@ -46,10 +46,10 @@ pub(crate) struct CiArgs {
     /// Name of this machine in a matrix, for its check and its section in the comment
     #[arg(long, value_name = "NAME", value_parser = label)]
     label: Option<String>,
-    /// History whose newest green commit is the base of scheduled runs: git:BRANCH or github:OWNER/REPO@BRANCH
+    /// History whose newest green commit is the base of scheduled runs: git:BRANCH, github:OWNER/REPO@BRANCH or s3://BUCKET/PREFIX
     #[arg(long, value_name = "ADDRESS")]
     history: Option<String>,
-    /// Store instead of the suite file's: dir:PATH, git:BRANCH or github:OWNER/REPO@BRANCH
+    /// Store instead of the suite file's: dir:PATH, git:BRANCH, github:OWNER/REPO@BRANCH or s3://BUCKET/PREFIX
     #[arg(long, value_name = "ADDRESS")]
     store: Option<String>,
     #[command(flatten)]

@@ -56,7 +56,7 @@ pub(crate) struct CompareArgs {
     base: Option<String>,
     /// What to judge: a record or a run's folder [default: a fresh run of the suite]
     head: Option<String>,
-    /// Store instead of the suite file's: dir:PATH, git:BRANCH or github:OWNER/REPO@BRANCH
+    /// Store instead of the suite file's: dir:PATH, git:BRANCH, github:OWNER/REPO@BRANCH or s3://BUCKET/PREFIX
     #[arg(long, value_name = "ADDRESS")]
     store: Option<String>,
     /// What to print

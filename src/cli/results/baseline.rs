@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use crate::app::paths::shown;
 use crate::app::store::baselines::{BaselineList, BaselinesRequest, RunFlaws, V1HistoryRow};
+use crate::app::store::copy::CopyRequest;
 use crate::cli::terminal::write::{table, write_json, wrote};
 use crate::compare::{DecisionKind, LandedDecision};
 use crate::history::Address;
@@ -52,6 +53,19 @@ enum Command {
         #[command(flatten)]
         place: StoreArgs,
     },
+    /// Copy every run of a store to another, with the acceptances, and read each back to check it
+    ///
+    /// A store is dir:PATH, git:BRANCH, github:OWNER/REPO@BRANCH or s3://BUCKET/PREFIX. Runs that are there already stay, so the
+    /// command can be repeated. A folder keeps records alone: the branch of a run becomes its name.
+    Copy {
+        /// Store whose runs are copied
+        from: String,
+        /// Store that they are copied to
+        to: String,
+        /// Suite file [default: gbench.toml of this folder]
+        #[arg(long, value_name = "FILE")]
+        config: Option<PathBuf>,
+    },
     /// Remove a baseline with all its records
     Remove {
         name: String,
@@ -66,8 +80,8 @@ pub(crate) struct StoreArgs {
     /// Suite file whose store is used [default: gbench.toml of this folder]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Store instead of the suite file's: dir:PATH; for `list` and `accepted` also git:BRANCH or
-    /// github:OWNER/REPO@BRANCH
+    /// Store instead of the suite file's: dir:PATH; for `list` and `accepted` also git:BRANCH,
+    /// github:OWNER/REPO@BRANCH or s3://BUCKET/PREFIX
     #[arg(long, value_name = "ADDRESS")]
     store: Option<String>,
 }
@@ -110,6 +124,22 @@ pub(crate) fn run(args: &BaselineArgs, builtins: &[Benchmark], out: &mut impl Wr
                 let _ = writeln!(io::stderr(), "warning: {warning}");
             }
             print_accepted(&decisions, *json, out)?;
+        }
+        Command::Copy { from, to, config } => {
+            let request = CopyRequest { config: config.clone(), from: from.clone(), to: to.clone() };
+            let copied = request.copy(builtins)?;
+            for warning in &copied.warnings {
+                let _ = writeln!(io::stderr(), "warning: {warning}");
+            }
+            let (runs, acceptances) = (count(copied.runs, "run"), count(copied.acceptances, "acceptance"));
+            let already = copied.already;
+            wrote(writeln!(
+                out,
+                "copied {runs} to {to}, {already} of them there before, and {acceptances}; each run was read back and is the same"
+            ))?;
+            if !copied.warnings.is_empty() {
+                return Ok(Exit::Failed);
+            }
         }
         Command::Remove { name, place } => {
             let (name, removed) = place.request().remove(name, builtins)?;

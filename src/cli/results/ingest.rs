@@ -69,7 +69,7 @@ pub(crate) struct IngestCommandArgs {
     /// Store instead of the suite file's, for --save: dir:PATH
     #[arg(long, value_name = "ADDRESS", requires = "save")]
     store: Option<String>,
-    /// Append the record to a history: git:BRANCH or github:OWNER/REPO@BRANCH
+    /// Append the record to a history: git:BRANCH, github:OWNER/REPO@BRANCH or s3://BUCKET/PREFIX
     #[arg(long, value_name = "ADDRESS")]
     history: Option<String>,
     /// With --history: branch that the runs measured

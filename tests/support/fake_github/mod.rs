@@ -34,6 +34,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
+#[cfg(feature = "bucket")]
+pub use call::{decoded, parameters};
 pub use faults::{Fault, FaultKind};
 pub use seeds::RunSeed;
 pub use world::{Check, Issue, Seen, TokenKind};

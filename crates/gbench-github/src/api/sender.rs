@@ -19,8 +19,7 @@ pub(crate) struct Sender {
 impl Sender {
     /// Errors: the machine's certificates cannot be used, in words.
     pub(crate) fn new(limits: ClientLimits) -> Result<Self, String> {
-        // Fails only where another part of the process has installed one already, which is as good.
-        let _ = rustls::crypto::ring::default_provider().install_default();
+        install_crypto();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| error.to_string())?;
         Ok(Self { http: http_client(&limits)?, runtime, limits, requests_used: Cell::new(0) })
@@ -100,6 +99,12 @@ impl Sender {
         self.requests_used.set(requests_used + 1);
         Ok(())
     }
+}
+
+/// Chooses the library that TLS computes with.
+pub(crate) fn install_crypto() {
+    // Fails only where another part of the process has installed one already, which is as good.
+    let _ = rustls::crypto::ring::default_provider().install_default();
 }
 
 fn http_client(limits: &ClientLimits) -> Result<reqwest::Client, String> {

@@ -152,14 +152,16 @@ impl GitBranch {
         if let Some(other) = fetched.filter(|other| Some(*other) != parent)
             && let (path, true) = self.place(&repository.find_commit(other)?.tree_id().into(), file, same)?
         {
-            return Ok(Appended { commit: other.to_string(), path, already: true });
+            return Ok(Appended { version: other.to_string(), path, already: true });
         }
         let parent = parent.map(|id| repository.find_commit(id)).transpose()?;
         let path = match &parent {
             None => layout::place(file.month, None, file.run),
             Some(parent) => match self.place(&parent.tree_id().into(), file, same)? {
                 (path, false) => path,
-                (path, true) => return Ok(Appended { commit: parent.id().to_string(), path, already: true }),
+                (path, true) => {
+                    return Ok(Appended { version: parent.id().to_string(), path, already: true });
+                }
             },
         };
         let root = parent.as_ref().map(git2::Commit::tree).transpose()?;
@@ -191,7 +193,7 @@ impl GitBranch {
         let commit = repository.commit(None, &author, &author, file.message, &tree, &parents)?;
         let subject = file.message.lines().next().unwrap_or_default();
         self.move_on(tip, commit, subject)?;
-        Ok(Appended { commit: commit.to_string(), path, already: false })
+        Ok(Appended { version: commit.to_string(), path, already: false })
     }
 
     /// A user who has the branch checked out would find all its files changed.

@@ -74,7 +74,7 @@ impl BranchStore for GitHubBranch<'_> {
             Ok(if is_there { BranchChange::Nothing } else { BranchChange::Add(with_mark(&path, file)) })
         };
         let added = branch::append(self.client, &self.branch, file.message, &mut look)?;
-        Ok(Appended { commit: added.commit.to_string(), path, already: added.already })
+        Ok(Appended { version: added.commit.to_string(), path, already: added.already })
     }
 }
 

@@ -1,4 +1,4 @@
-//! The files of a history, as both kinds of branch list and add them.
+//! The files of a history, as every kind of place lists and adds them.
 
 use super::index::Mark;
 use crate::api::address::Sha;
@@ -30,8 +30,8 @@ impl Listed {
 /// A run that is in the history now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Appended {
-    /// Full id of a commit on the branch that holds it.
-    pub commit: String,
+    /// The full id of a commit on the branch that holds it, or the entity tag of its object, if the server names one.
+    pub version: String,
     pub path: String,
     pub already: bool,
 }

@@ -1,7 +1,9 @@
-//! The history: the whole runs of the default branch, one after the other, on a separate branch.
+//! The history: the whole runs of the default branch, one after the other, on a separate branch or in a bucket.
 //!
 //! Who may write, which is the default branch alone and never a fork, is decided by the caller, who knows the event.
 
+#[cfg(feature = "bucket")]
+mod bucket;
 mod entry;
 mod git;
 mod github;
@@ -19,6 +21,8 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::SystemTime;
 
+#[cfg(feature = "bucket")]
+use bucket::Bucket;
 use git::GitBranch;
 use github::GitHubBranch;
 
@@ -33,12 +37,12 @@ use listed::File;
 pub use listed::{Appended, BesideFile, Listed};
 pub use pack::PackedObjects;
 use store::BranchStore;
-pub use store_address::Address;
+pub use store_address::{Address, BucketAddress, Cloud};
 pub use summary::{Looked, RunSummary, Started};
 
 const MAX_ACCEPTED: usize = 256 << 10;
 
-/// A history, here or on GitHub.
+/// A history: here, on GitHub, or in a bucket.
 pub struct HistoryBranch<'c> {
     address: Address,
     place: Place<'c>,
@@ -47,6 +51,8 @@ pub struct HistoryBranch<'c> {
 enum Place<'c> {
     Git(GitBranch),
     GitHub(GitHubBranch<'c>),
+    #[cfg(feature = "bucket")]
+    Bucket(Box<Bucket>),
 }
 
 /// Asks whatever keeps the branch.
@@ -55,6 +61,8 @@ macro_rules! in_place {
         match &$self.place {
             Place::Git($store) => $answer,
             Place::GitHub($store) => $answer,
+            #[cfg(feature = "bucket")]
+            Place::Bucket($store) => $answer,
         }
     };
 }
@@ -64,14 +72,27 @@ impl<'c> HistoryBranch<'c> {
     /// little more.
     pub const RECENT: usize = 100;
 
+    /// Runs that are worth reading at once: of a bucket they arrive together, and all are in memory.
+    pub const AT_ONCE: usize = 64;
+
     /// `folder`: one in the repository, for `git:`. `client`: for `github:`, of the same repository.
     /// Errors: a folder's address, which holds baselines; no repository; no client, or one of another repository.
     pub fn open(address: &Address, folder: &Path, client: Option<&'c Client>) -> Result<Self> {
         let fault = |what: &str, next: &str| Fault::at(address.to_string(), what, next);
         let place = match address {
             Address::Dir(_) => {
-                let next = "write git:BRANCH or github:OWNER/REPO@BRANCH";
-                return Err(fault("a history is a branch, and this is a folder", next));
+                return Err(fault(
+                    "a history is a branch or in a bucket, and this is a folder",
+                    Address::HISTORIES,
+                ));
+            }
+            #[cfg(feature = "bucket")]
+            Address::Bucket(bucket) => return Self::in_bucket(bucket, std::env::vars()),
+            #[cfg(not(feature = "bucket"))]
+            Address::Bucket(_) => {
+                let next =
+                    "use a released gbench-ci, or build it with `cargo build --release --features bucket`";
+                return Err(fault("this gbench-ci was built without buckets", next));
             }
             Address::Git(branch) => Place::Git(GitBranch::open(folder, branch)?),
             Address::GitHub { slug, branch } => match client {
@@ -94,6 +115,17 @@ impl<'c> HistoryBranch<'c> {
         Ok(Self { address: address.clone(), place })
     }
 
+    /// A history in a bucket. `variables`: credentials and settings, by the names that the cloud's own programs read from the
+    /// environment. Errors: they do not fit together.
+    #[cfg(feature = "bucket")]
+    pub fn in_bucket(
+        address: &BucketAddress,
+        variables: impl Iterator<Item = (String, String)>,
+    ) -> Result<Self> {
+        let place = Place::Bucket(Box::new(Bucket::open(address, variables)?));
+        Ok(Self { address: Address::Bucket(address.clone()), place })
+    }
+
     /// Errors: the branch is not there, or was made for something else. A history may still have no run.
     pub fn need(&self) -> Result<()> {
         in_place!(self, store => store.need())
@@ -109,9 +141,21 @@ impl<'c> HistoryBranch<'c> {
         Ok(all)
     }
 
-    /// Errors: GitHub or the disk; a file that is no entry, whole: exit code 2.
+    /// Errors: GitHub, the bucket or the disk; a file that is no entry, whole: exit code 2.
     pub fn read(&self, listed: &Listed) -> Result<HistoryEntry> {
-        let bytes = in_place!(self, store => store.read(listed, MAX_BYTES)?);
+        self.read_all(&[listed])?.into_iter().next().unwrap_or_else(|| {
+            Err(Fault::defect(format!("{} {}", self.address, listed.path), "nothing was read"))
+        })
+    }
+
+    /// Reads several runs, in their order: of a bucket at once. `Err` of one: its file is not a whole entry (exit code 2).
+    /// Errors: GitHub, the bucket or the disk.
+    pub fn read_all(&self, listed: &[&Listed]) -> Result<Vec<Result<HistoryEntry>>> {
+        let read = in_place!(self, store => store.read_all(listed, MAX_BYTES)?);
+        Ok(listed.iter().zip(read).map(|(listed, bytes)| self.entry(listed, bytes)).collect())
+    }
+
+    fn entry(&self, listed: &Listed, bytes: Result<Vec<u8>, String>) -> Result<HistoryEntry> {
         let entry = bytes.and_then(|bytes| HistoryEntry::decode(&bytes));
         let entry = entry.and_then(|entry| {
             if entry.run_id == listed.run_id {
@@ -120,11 +164,11 @@ impl<'c> HistoryBranch<'c> {
                 Err("it holds another run than it is named for".into())
             }
         });
-        let next = "take the file off the branch: gbench-ci did not write it, or not this version";
+        let next = "remove the file from the history: gbench-ci did not write it, or not this version";
         entry.map_err(|what| Fault::at(format!("{} {}", self.address, listed.path), what, next))
     }
 
-    /// True if the branch exists.
+    /// True if the branch exists, or the bucket holds any of the history.
     pub fn is_there(&self) -> Result<bool> {
         in_place!(self, store => store.is_there())
     }
@@ -134,11 +178,11 @@ impl<'c> HistoryBranch<'c> {
     pub fn pack(&self, dry_run: bool) -> Result<PackedObjects> {
         match &self.place {
             Place::Git(git) => git.pack(dry_run),
-            Place::GitHub(_) => Ok(PackedObjects::default()),
+            _ => Ok(PackedObjects::default()),
         }
     }
 
-    /// True if reading a run costs a request.
+    /// True if requests are rationed, so that only the newest runs are read.
     pub fn is_remote(&self) -> bool {
         matches!(self.place, Place::GitHub(_))
     }

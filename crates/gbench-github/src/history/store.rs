@@ -108,6 +108,11 @@ pub(super) trait BranchStore {
         }
     }
 
+    /// [`BranchStore::read`] of several runs, in their order.
+    fn read_all(&self, listed: &[&Listed], most: usize) -> Result<Vec<Result<Vec<u8>, String>>> {
+        listed.iter().map(|listed| self.read(listed, most)).collect()
+    }
+
     fn place(
         &self,
         root: &Sha,

@@ -36,12 +36,14 @@ const SECRET_WORDS: [&str; 6] = ["auth", "authorization", "bearer", "dsn", "netr
 const SECRET_LAST_WORDS: [&str; 6] = ["key", "keys", "pass", "pat", "pwd", "session"];
 
 /// Adjacent words that mark a secret: `AWS_ACCESS_KEY_ID`.
-const SECRET_PAIRS: [(&str, &str); 9] = [
+const SECRET_PAIRS: [(&str, &str); 11] = [
     ("access", "key"),
     ("api", "key"),
     ("connection", "string"),
+    ("customer", "key"),
     ("database", "url"),
     ("encryption", "key"),
+    ("identity", "header"),
     ("private", "key"),
     ("service", "key"),
     ("session", "id"),
@@ -66,7 +68,10 @@ const COUNTERS: [&str; 13] = [
 ];
 
 /// Channels through which a child could act for the job, and agents that keep keys. Their names do not look secret.
-const CHANNELS: [&str; 13] = [
+const CHANNELS: [&str; 20] = [
+    "AWS_CONFIG_FILE",
+    "AWS_PROFILE",
+    "AZURE_CONFIG_DIR",
     "CI_REPOSITORY_URL",
     "DBUS_SESSION_BUS_ADDRESS",
     "DOCKER_CONFIG",
@@ -77,8 +82,12 @@ const CHANNELS: [&str; 13] = [
     "GITHUB_STEP_SUMMARY",
     "GITHUB_TOKEN",
     "GIT_ASKPASS",
+    "GOOGLE_SERVICE_ACCOUNT",
+    "GOOGLE_SERVICE_ACCOUNT_PATH",
     "GPG_AGENT_INFO",
+    "IDENTITY_ENDPOINT",
     "KRB5CCNAME",
+    "MSI_ENDPOINT",
     "SSH_AUTH_SOCK",
 ];
 
@@ -235,6 +244,52 @@ mod tests {
             assert!(scrubbed(name), "{name}");
         }
         for name in ["GITHUB_SHA", "GITHUB_WORKSPACE", "HOME", "PATH", "CUDA_VISIBLE_DEVICES"] {
+            assert!(!scrubbed(name), "{name}");
+        }
+    }
+
+    /// The names by which a history in a bucket gets its credentials, of S3, Google and Azure.
+    #[test]
+    fn a_child_sees_no_credentials_of_a_bucket() {
+        for name in [
+            "AWS_ACCESS_KEY_ID",
+            "AWS_SECRET_ACCESS_KEY",
+            "AWS_SESSION_TOKEN",
+            "AWS_TOKEN",
+            "AWS_SSE_CUSTOMER_KEY_BASE64",
+            "AWS_SHARED_CREDENTIALS_FILE",
+            "AWS_PROFILE",
+            "AWS_CONFIG_FILE",
+            "AWS_WEB_IDENTITY_TOKEN_FILE",
+            "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
+            "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+            "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE",
+            "GOOGLE_APPLICATION_CREDENTIALS",
+            "GOOGLE_SERVICE_ACCOUNT",
+            "GOOGLE_SERVICE_ACCOUNT_PATH",
+            "GOOGLE_SERVICE_ACCOUNT_KEY",
+            "GOOGLE_BEARER_TOKEN",
+            "AZURE_STORAGE_ACCOUNT_KEY",
+            "AZURE_STORAGE_ACCESS_KEY",
+            "AZURE_STORAGE_MASTER_KEY",
+            "AZURE_STORAGE_CLIENT_SECRET",
+            "AZURE_CLIENT_SECRET",
+            "AZURE_STORAGE_SAS_KEY",
+            "AZURE_STORAGE_SAS_TOKEN",
+            "AZURE_STORAGE_TOKEN",
+            "AZURE_STORAGE_ENCRYPTION_KEY",
+            "AZURE_STORAGE_CONNECTION_STRING",
+            "AZURE_FEDERATED_TOKEN_FILE",
+            "AZURE_FABRIC_SESSION_TOKEN",
+            "AZURE_CONFIG_DIR",
+            "IDENTITY_ENDPOINT",
+            "IDENTITY_HEADER",
+            "MSI_ENDPOINT",
+        ] {
+            assert!(scrubbed(name), "{name}");
+        }
+        // Data sets of benchmarks are in buckets, too.
+        for name in ["AWS_REGION", "AWS_ENDPOINT_URL", "GOOGLE_CLOUD_PROJECT", "AZURE_STORAGE_ACCOUNT_NAME"] {
             assert!(!scrubbed(name), "{name}");
         }
     }
