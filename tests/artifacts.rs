@@ -81,7 +81,7 @@ fn an_embedding_verdict_carries_both_records_whole() {
     let without: VerdictDocument = document(&folder.path().join("verdict.json"));
     let embedding = gate(folder.path(), &[&args[..], &["--embed"]].concat());
     let mut with: VerdictDocument = document(&folder.path().join("verdict.json"));
-    assert_eq!((plain.status.code(), embedding.status.code()), (Some(1), Some(1)), "{embedding:?}");
+    assert_eq!((plain.status.code(), embedding.status.code()), (Some(3), Some(3)), "{embedding:?}");
     assert_eq!(plain.stdout, embedding.stdout);
 
     let schema = jsonschema::validator_for(&VerdictDocument::schema()).unwrap();

@@ -604,7 +604,7 @@ fn s2_15_s2_16_s2_17_a_row_for_each_value_with_the_median_over_the_others_and_th
     }
     let (ran, _) = compared(folder.path(), &base, &head);
     // The most changed are named, and the way it went.
-    let ran = ran.exits(1).says("batch_size=2,").says("worst 0.80x").says("operation=GELU");
+    let ran = ran.exits(3).says("batch_size=2,").says("worst 0.80x").says("operation=GELU");
     ran.says("time by batch_size");
     let speeds = |name: &str| -> Vec<f64> {
         let table = &tables(folder.path(), &format!("verdict.json --by {name}"))[0];

@@ -20,7 +20,7 @@ fn each_comparison_on_a_card_is_judged_again_bit_for_bit() {
         let all = ["comment", "slow", "planted", "lockstep", "itself"];
         let kept = all.into_iter().filter(|name| card.join(format!("verdicts/{name}.json")).exists());
         let kept: Vec<_> = kept.collect();
-        assert!(kept.len() >= 4, "{kept:?}");
+        assert!(kept.len() >= 3, "{kept:?}");
         for name in kept {
             let words = format!(
                 "replay records/{name}-base.json records/{name}-head.json --control records/{name}-control.json --format json"
