@@ -293,7 +293,7 @@ fn cut_of_launch(
             _ => return Ok((shards, None)),
         },
     };
-    // A time on the command line decides how many there are, whatever the suite file says.
+    // A time on the command line decides how many there are, whatever the suite file has.
     let shards = match balance {
         Some(Balance::Within(_)) => *asked,
         _ => Some(shards),

@@ -28,8 +28,8 @@ use super::listed::{Appended, BesideFile, File, Listed};
 use super::store_address::{BucketAddress, Cloud};
 use super::{index, layout};
 use crate::api::address::Sha;
-use crate::api::sender::install_crypto;
 use crate::api::response::root_cause;
+use crate::api::sender::install_crypto;
 use gbench_model::{Exit, Fault, Result, backoff, sha256_hex};
 
 /// Requests that are under way at once when many objects are listed or read.

@@ -42,7 +42,8 @@ fn recognises(file: &ResultFile) -> bool {
         && has_rows
         && rows.all(|row| {
             let mut cells = row.split(',');
-            cells.next().is_some_and(is_written_so) && cells.all(|cell| cell.is_empty() || is_written_so(cell))
+            cells.next().is_some_and(is_written_so)
+                && cells.all(|cell| cell.is_empty() || is_written_so(cell))
         })
 }
 
