@@ -219,7 +219,7 @@ faults() {
 kinds() {
     [[ -z ${ACCEPT_STAND_IN-} ]] || skip 'nothing computes its answers here' || return
     [[ -n $nvrtc ]] || skip 'no NVRTC' || return
-    local code line name time not='' without=''
+    local code line name time not='' lacks=''
     place kinds kinds.toml kernels/kinds.cu || return
     gate kinds run
     code=$?
@@ -230,9 +230,9 @@ kinds() {
         figure+="${figure:+; }${name//'*'/ } $(microseconds "$time")"
     done
     while IFS= read -r line; do
-        [[ $line == *': skipped: '* ]] && without+="; ${line#*] }"
+        [[ $line == *': skipped: '* ]] && lacks+="; ${line#*] }"
     done <"$out/logs/kinds.txt"
-    [[ -z $not ]] || fail "no time of $not (exit code $code$without); $figure"
+    [[ -z $not ]] || fail "no time of $not (exit code $code$lacks); $figure"
 }
 
 # What tools print about kernels on this card, and whether the gate reads it.
