@@ -26,9 +26,12 @@ const TOKENS: [&str; 11] = [
 ];
 
 /// Those that a service gives to every job, whatever its author does: nothing to warn of.
-const OF_EVERY_JOB: [&str; 5] = [
+const OF_EVERY_JOB: [&str; 8] = [
     "BUILDKITE_AGENT_ACCESS_TOKEN",
     "CI_DEPENDENCY_PROXY_PASSWORD",
+    "CI_DEPLOY_PASSWORD",
+    "CI_JOB_JWT",
+    "CI_JOB_JWT_V2",
     "CI_JOB_TOKEN",
     "CI_REGISTRY_PASSWORD",
     // It contains the job's token.

@@ -88,7 +88,11 @@ pub(crate) fn measure(
     reporter.note(&format!("head  {}", sides.head.words));
     environment::unused_between_commits()?.into_iter().for_each(|note| reporter.note(note));
     let store = folder_of(&here, request.store.as_deref())?;
-    let trees = store.trees();
+    // Shards of one comparison may run at the same time, in a folder that their machines share.
+    let trees = match request.run.selection.shard {
+        Some(Shard { index, of }) => store.trees().join(format!("shard-{index}-of-{of}")),
+        None => store.trees(),
+    };
     let prepare = |revision: &Revision, side| Tree::prepare(&home, revision, &trees, side);
     let head_tree = prepare(&sides.head, Side::Head)?;
     let base_tree = prepare(&sides.base, Side::Base)?;

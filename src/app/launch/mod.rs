@@ -39,6 +39,8 @@ pub(crate) struct LaunchRequest {
     pub plan: Option<ShardPlan>,
     /// Words for the scheduler.
     pub options: Vec<String>,
+    /// Seconds that a job may wait for its allocation.
+    pub queue_wait: Option<f64>,
     /// The folder in which the jobs work.
     pub home: PathBuf,
     pub artifacts: PathBuf,
@@ -54,6 +56,9 @@ struct LaunchFile {
     words: Vec<String>,
     options: Vec<String>,
     shards: u32,
+    /// Seconds that a job may wait for its allocation.
+    #[serde(default)]
+    queue_wait: Option<f64>,
     /// When each shard was submitted last, in seconds since 1970.
     submitted: Vec<u64>,
 }
@@ -88,6 +93,7 @@ impl ClusterLaunch {
             range: request.range.clone(),
             words: request.words.clone(),
             options: request.options.clone(),
+            queue_wait: request.queue_wait,
             shards: request.shards,
             submitted: vec![0; request.shards as usize],
         };
@@ -133,6 +139,11 @@ impl ClusterLaunch {
     /// The file of the plan by which the jobs cut the suite, where there is one.
     fn plan(&self) -> PathBuf {
         self.folder.join("plan.txt")
+    }
+
+    /// The limit that it began with.
+    pub(crate) fn queue_wait(&self) -> Option<Duration> {
+        self.file.queue_wait.map(Duration::from_secs_f64)
     }
 
     pub(crate) fn shards(&self) -> u32 {

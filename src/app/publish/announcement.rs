@@ -7,7 +7,7 @@ use super::target::{PublishRequest, check_name};
 use crate::compare::{AppliedAcceptances, Conclusion, Merged, Verdict, Warning};
 use crate::github::Context;
 use crate::github::checks::{Annotation, AnnotationLevel, CheckConclusion, CheckOutput};
-use crate::model::{Result, Untouched};
+use crate::model::{Host, Result, Untouched};
 use crate::report::github::{self as render, CheckPage, CheckState, PublishContext};
 
 /// The end of a check: in one word, and in a title, a summary and folded parts.
@@ -76,7 +76,10 @@ impl Announcement<'_> {
         let last = all.len().saturating_sub(1);
         for (index, (name, check)) in all.into_iter().enumerate() {
             let note = (index == last).then_some(&note);
-            if check.state == CheckState::InProgress {
+            // Services with statuses alone have nothing between green and red: what a fork measured stays open there.
+            let has_neutral = self.context.is_none_or(|context| context.host() == Host::GitHub);
+            let is_open = self.unverified && check.state == CheckState::Success && !has_neutral;
+            if check.state == CheckState::InProgress || is_open {
                 to.pending(&name, &output(check), note)?;
             } else {
                 to.answer(&name, &end_of(check, self.unverified), note)?;

@@ -26,7 +26,7 @@ impl FromStr for Destination {
             "gitlab" => Host::GitLab,
             "gitea" | "forgejo" => Host::Gitea,
             "buildkite" => Host::Buildkite,
-            _ => return Err("write github, gitlab, gitea, forgejo, buildkite or webhook=URL".into()),
+            _ => return Err("this is neither a service that is known nor webhook=URL".into()),
         };
         Ok(Self::Host(host))
     }

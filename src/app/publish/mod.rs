@@ -59,10 +59,14 @@ pub(crate) fn publish<'a>(
         // A missing secret is found before anything is sent.
         receivers::secret()?;
     }
-    if !is_service_told(&request.to, context.as_ref())? {
-        return only_receivers(request, context.as_ref(), builtins, log);
-    }
-    let Some(context) = context else { return outside(request, builtins, log) };
+    let is_service_told = is_service_told(&request.to, context.as_ref())?;
+    let Some(context) = context else {
+        return if is_service_told {
+            outside(request, builtins, log)
+        } else {
+            only_receivers(request, None, builtins, log)
+        };
+    };
     if request.issue && context.host() != Host::GitHub {
         let what = format!("an issue is kept on GitHub alone, and this job is one of {}", context.host());
         return Err(Fault::at_flag("--issue", what, "take the flag out"));
@@ -82,6 +86,7 @@ pub(crate) fn publish<'a>(
             let how = "`--allow-forks` does, and calls it unverified";
             return log(&format!("a fork's result is not published: {how}"));
         }
+        _ if !is_service_told => return only_receivers(request, Some(&context), builtins, log),
         Host::Buildkite => return for_build(request, &context, builtins, log),
         _ => {}
     }
@@ -115,8 +120,10 @@ fn for_job(target: &PublishTarget<'_>, builtins: &[Benchmark]) -> Result<()> {
             let landed = landing::of_run(target, &input.merged)?;
             pull_request::summarize_verdict(target, input, false, &landed.applied)?;
             pull_request::tell_verdict(target, input, &recipients, false, &landed.applied)?;
-            receivers::notify(target.request, Some(&target.context), input, &|line| target.log(line))?;
-            scheduled::carry_out(target, input, &landed)
+            let told =
+                receivers::notify(target.request, Some(&target.context), input, &|line| target.log(line));
+            // A receiver that is down does not cost the record.
+            told.and(scheduled::carry_out(target, input, &landed))
         }
         FoundInput::Verdict(input) => {
             pull_request::tell(target, &found, &recipients, unverified)?;
@@ -146,14 +153,15 @@ fn for_build(
     match &found {
         FoundInput::Verdict(input) => {
             announcement.verdict(input, &AppliedAcceptances::default(), &to)?;
-            receivers::notify(request, Some(context), input, &say)?;
+            // A receiver that is down does not cost the record.
+            let told = receivers::notify(request, Some(context), input, &say);
             if request.history.is_none() {
-                return Ok(());
+                return told;
             }
             scheduled::only_default_branch(context)?;
-            scheduled::append(request, Some(context), input, &landing::Landed::default(), &mut |line| {
-                say(line)
-            })
+            let none = landing::Landed::default();
+            let appended = scheduled::append(request, Some(context), input, &none, &mut |line| say(line));
+            told.and(appended)
         }
         FoundInput::Untouched(job) => {
             job.untouched.as_ref().map_or(Ok(()), |untouched| announcement.untouched(untouched, &to))
@@ -170,9 +178,32 @@ fn only_receivers(
 ) -> Result<()> {
     let log = RefCell::new(log);
     let say = |line: &str| (log.borrow_mut())(line);
+    if request.issue || request.start {
+        let what = "a webhook alone has no issue, and no check that could be in progress";
+        return Err(Fault::at_flag(
+            "--issue, --start",
+            what,
+            "take it out, or name the service with `--to` as well",
+        ));
+    }
     let no_verdict = |_| say("webhook: nothing is sent, there is no verdict");
-    match find_unless_ended(request, builtins, no_verdict)? {
-        Some(FoundInput::Verdict(input)) => receivers::notify(request, context, &input, &say),
+    let found = find_unless_ended(request, builtins, no_verdict)?;
+    // After a `workflow_run` event the head is that of the run, which only its artifact knows.
+    if let (Some(found), Some(context)) = (&found, context.filter(|it| it.workflow_run.is_none())) {
+        found.is_about(&context.head)?;
+    }
+    match found {
+        Some(FoundInput::Verdict(input)) => {
+            let told = receivers::notify(request, context, &input, &say);
+            if request.history.is_none() {
+                return told;
+            }
+            if let Some(context) = context {
+                scheduled::only_default_branch(context)?;
+            }
+            let none = landing::Landed::default();
+            told.and(scheduled::append(request, context, &input, &none, &mut |line| say(line)))
+        }
         Some(FoundInput::Untouched(_)) => say("webhook: nothing is sent, nothing was measured"),
         None => Ok(()),
     }

@@ -28,6 +28,9 @@ pub(super) fn notify(
     input: &PublishInput,
     log: &dyn Fn(&str) -> Result<()>,
 ) -> Result<()> {
+    if webhooks(&request.to).next().is_some() && context.is_some_and(Context::is_fork) {
+        return log("webhook: not sent, a fork's result is not verified");
+    }
     let announcement = Announcement { request, context, unverified: false };
     let told = |to| {
         let receiver = Receiver { to, gate: &request.name, log };

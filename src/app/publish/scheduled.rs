@@ -167,6 +167,11 @@ pub(super) fn append(
     log: &mut Log<'_>,
 ) -> Result<()> {
     let Some(address) = request.history.as_deref().map(history_of).transpose()? else { return Ok(()) };
+    if input.merged.is_pending() {
+        return log(&format!(
+            "history {address}: parts are pending, and nothing is kept before all have come"
+        ));
+    }
     let candidates = candidates(input, context, landed)?;
     let client = client_for(&address)?;
     let history = HistoryBranch::open(&address, &current_folder()?, client.as_ref())?;

@@ -62,6 +62,13 @@ impl CopyRequest {
         let (from, to) = (open(&self.from)?, open(&self.to)?);
         let mut copied = CopiedRuns { runs: 0, already: 0, acceptances: 0, warnings: Vec::new() };
         let mut acceptances = match &*from {
+            Stored::Folder(store) if !store.root().is_dir() => {
+                return Err(Fault::at_path(
+                    store.root(),
+                    "there is no such store",
+                    "name the folder that holds `baselines`",
+                ));
+            }
             Stored::Folder(_) => Vec::new(),
             Stored::Branch(branch) => {
                 branch.need()?;

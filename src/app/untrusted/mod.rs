@@ -64,9 +64,12 @@ pub fn read_folder(path: &Path) -> Result<Contents> {
     contents(&name, &folder::Folder::open(path)?)
 }
 
-/// The gap where fewer parts came than are expected.
+/// The gap where other parts came than are expected: of too many, the number that is expected is not that of all jobs.
 pub(crate) fn too_few(expect: Option<u32>, found: usize, absence: Absence) -> Option<MissingPart> {
-    let expect = expect.filter(|expect| found < *expect as usize)?;
+    let expect = expect.filter(|expect| found != *expect as usize)?;
+    if found > expect as usize {
+        return Some(gap(format!("{found} parts came, and {expect} were expected: others may be missing")));
+    }
     let rest = match absence {
         Absence::Missing => "",
         Absence::Pending => " so far",

@@ -79,6 +79,7 @@ fn balanced_jobs(
     }
     if let Some(name) = &args.output {
         set_output(&format!("{name}-plan"), &text)?;
+        set_output(&format!("{name}-jobs"), &jobs.len().to_string())?;
     }
     Ok(jobs)
 }

@@ -11,7 +11,7 @@ use crate::app::publish::{Destination, PublishRequest, check, dry_run, gate_name
 use crate::cli::terminal::write::wrote;
 use crate::github::comments::CommentMode;
 use crate::github::{Context, commands};
-use crate::model::{Exit, Result};
+use crate::model::{Exit, Fault, Result};
 use crate::suite::Benchmark;
 
 /// Publish a verdict: comment, check, summary or issue; JSON to a webhook
@@ -78,7 +78,7 @@ pub(crate) struct PublishArgs {
     /// Where to send the verdict: github, gitlab, gitea, forgejo or buildkite, which has to be the service that started
     /// this job, or webhook=URL; can be repeated [default: the service that started this job]
     #[arg(long, value_name = "PLACE")]
-    pub to: Vec<Destination>,
+    pub to: Vec<String>,
     /// Send nothing; print the comment, and on standard error what else would be done
     #[arg(long)]
     pub dry_run: bool,
@@ -94,9 +94,15 @@ fn mode(word: &str) -> std::result::Result<CommentMode, String> {
 }
 
 impl PublishArgs {
-    fn request(&self) -> PublishRequest {
+    /// Errors: a place that is not known. The address of a webhook, which may have a key in it, is not shown.
+    fn request(&self) -> Result<PublishRequest> {
         let args = self.clone();
-        PublishRequest {
+        let place = |text: String| {
+            let next = "write github, gitlab, gitea, forgejo, buildkite, or webhook=https://HOST/PATH";
+            text.parse::<Destination>().map_err(|what| Fault::at_flag("--to", what, next))
+        };
+        let to = args.to.into_iter().map(place).collect::<Result<_>>()?;
+        Ok(PublishRequest {
             what: args.what,
             start: args.start,
             ended: args.ended,
@@ -113,13 +119,13 @@ impl PublishArgs {
             summary: args.summary,
             login: args.login,
             pages: args.pages,
-            to: args.to,
-        }
+            to,
+        })
     }
 }
 
 pub(crate) fn run(args: &PublishArgs, builtins: &[Benchmark], out: &mut impl Write) -> Result<Exit> {
-    let request = args.request();
+    let request = args.request()?;
     check(&request)?;
     let context = Context::read(&|name| std::env::var(name).ok())?;
     if !args.dry_run {

@@ -239,6 +239,7 @@ fn launched(
                 shards,
                 plan,
                 options: options.options.value.clone(),
+                queue_wait: options.queue_wait.value,
                 home,
                 artifacts,
             })?
@@ -246,7 +247,7 @@ fn launched(
     };
     let name = launch.folder().file_name().unwrap_or_default().to_string_lossy().into_owned();
     reporter.note(&format!("launch  {name}"));
-    let end = launch.carry_out(queue_wait, reporter)?;
+    let end = launch.carry_out(queue_wait.or(launch.queue_wait()), reporter)?;
     reporter.finish();
     if let Some(signal) = end.interrupted {
         wrote(writeln!(out, "resume  gbench-ci compare --launcher slurm --resume {name}"))?;

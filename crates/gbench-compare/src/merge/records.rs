@@ -93,6 +93,10 @@ fn of_one_suite(one: &(String, RunRecord), other: &(String, RunRecord)) -> Resul
         let what = format!("`{a}` and `{b}` ran different suites, or different versions of one");
         return refused(what, "merge the shards of one run of one suite file");
     }
+    if plan_of(&one.command) != plan_of(&other.command) {
+        let what = format!("`{a}` and `{b}` were cut by different plans");
+        return refused(what, "give every shard the same `--shard-plan`, or none");
+    }
     if one.tool != other.tool {
         let what = format!("`{a}` is of gbench-ci {}, `{b}` of {}", one.tool.version, other.tool.version);
         return refused(what, "run every shard with the same version");
@@ -163,16 +167,22 @@ fn missing_shards(parts: &[(String, RunRecord)]) -> Result<Vec<Shard>> {
 }
 
 fn shard_of(command: &[String]) -> Option<Shard> {
+    value_of(command, "--shard")?.parse().ok()
+}
+
+/// The plan that a run was cut by: its text, or the name of its file.
+fn plan_of(command: &[String]) -> Option<&str> {
+    value_of(command, "--shard-plan")
+}
+
+fn value_of<'c>(command: &'c [String], flag: &str) -> Option<&'c str> {
     let mut words = command.iter();
-    let word = words.find_map(|word| match word.strip_prefix("--shard") {
+    let value = words.find_map(|word| match word.strip_prefix(flag) {
         Some("") => Some(None),
         Some(rest) => rest.strip_prefix('=').map(Some),
         None => None,
     })?;
-    match word {
-        Some(value) => value.parse().ok(),
-        None => words.next()?.parse().ok(),
-    }
+    value.or_else(|| words.next().map(String::as_str))
 }
 
 #[cfg(test)]

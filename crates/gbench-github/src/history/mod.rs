@@ -67,6 +67,13 @@ macro_rules! in_place {
     };
 }
 
+/// The variables of this process that are text.
+#[cfg(feature = "bucket")]
+fn variables() -> impl Iterator<Item = (String, String)> {
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+}
+
 impl<'c> HistoryBranch<'c> {
     /// Runs that are looked at of a long history: the newest. On GitHub each costs a request, and more than these say
     /// little more.
@@ -87,7 +94,7 @@ impl<'c> HistoryBranch<'c> {
                 ));
             }
             #[cfg(feature = "bucket")]
-            Address::Bucket(bucket) => return Self::in_bucket(bucket, std::env::vars()),
+            Address::Bucket(bucket) => return Self::in_bucket(bucket, variables()),
             #[cfg(not(feature = "bucket"))]
             Address::Bucket(_) => {
                 let next =

@@ -62,8 +62,8 @@ fn pull_request(
     let Some(number) = number(given, "BUILDKITE_PULL_REQUEST")? else { return Ok(None) };
     let is_own = match (given("BUILDKITE_PULL_REQUEST_REPO"), given("BUILDKITE_REPO")) {
         (Some(from), Some(own)) => repository(&from) == repository(&own),
-        (Some(_), None) => false,
-        (None, _) => true,
+        // An unknown repository is not trusted.
+        (Some(_), None) | (None, _) => false,
     };
     Ok(Some(PullRequest {
         number,
