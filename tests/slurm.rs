@@ -251,3 +251,13 @@ fn a_job_of_a_matrix_is_a_job_of_slurm() {
     }
     no_job_is_left();
 }
+
+/// Both run at the same time, in one folder: with a whole node for each they would take turns.
+#[test]
+#[ignore = "needs Slurm: `just slurm`"]
+fn shards_that_run_at_the_same_time_do_not_touch_each_other() {
+    let repository = Repository::with_change(1.1);
+    launched(&repository, "--shards 2 --launcher-option=--ntasks=1").exits(1).says("shard 2/2 has ended");
+    assert_eq!(regressed(repository.root()), ["s/c2"]);
+    no_job_is_left();
+}

@@ -9,6 +9,9 @@ use std::process::{Command, Stdio};
 
 use crate::model::{Exit, Fault, Result};
 
+/// The command that submits a job.
+const SUBMIT: &str = "sbatch";
+
 /// The number of a job, as `sbatch` prints it.
 pub(crate) type JobId = String;
 
@@ -88,7 +91,7 @@ impl JobState {
 
 /// Submits a script. `options`: words for `sbatch` before it. Errors: Slurm is not installed, or refuses it, with its own words.
 pub(crate) fn submit<S: AsRef<OsStr>>(options: impl IntoIterator<Item = S>, script: &Path) -> Result<JobId> {
-    let mut command = Command::new("sbatch");
+    let mut command = Command::new(SUBMIT);
     command.arg("--parsable").args(options).arg(script);
     let text = output(command)?;
     // `17;cluster` where Slurm has several clusters.
@@ -161,7 +164,10 @@ fn output(mut command: Command) -> Result<String> {
     if !ran.status.success() {
         let said = String::from_utf8_lossy(&ran.stderr);
         let said = said.trim().lines().last().unwrap_or("it failed and said nothing").to_owned();
-        let next = format!("see `{name} --help`; options for the job are given with `--launcher-option`");
+        let next = match &*name {
+            SUBMIT => "see `sbatch --help`; options for the job are given with `--launcher-option`".to_owned(),
+            _ => format!("run `{name}` by hand: the gate needs a machine where it answers"),
+        };
         return Err(Fault::at(&name, said, next).exits(Exit::Machine));
     }
     Ok(String::from_utf8_lossy(&ran.stdout).into_owned())

@@ -95,7 +95,7 @@ fn of_one_suite(one: &(String, RunRecord), other: &(String, RunRecord)) -> Resul
     }
     if plan_of(&one.command) != plan_of(&other.command) {
         let what = format!("`{a}` and `{b}` were cut by different plans");
-        return refused(what, "give every shard the same `--shard-plan`, or none");
+        return refused(what, "give every shard the same `--shard-plan`");
     }
     if one.tool != other.tool {
         let what = format!("`{a}` is of gbench-ci {}, `{b}` of {}", one.tool.version, other.tool.version);
