@@ -165,7 +165,9 @@ fn output(mut command: Command) -> Result<String> {
         let said = String::from_utf8_lossy(&ran.stderr);
         let said = said.trim().lines().last().unwrap_or("it failed and said nothing").to_owned();
         let next = match &*name {
-            SUBMIT => "see `sbatch --help`; options for the job are given with `--launcher-option`".to_owned(),
+            SUBMIT => {
+                "see `sbatch --help`; options for the job are given with `--launcher-option`".to_owned()
+            }
             _ => format!("run `{name}` by hand: the gate needs a machine where it answers"),
         };
         return Err(Fault::at(&name, said, next).exits(Exit::Machine));
