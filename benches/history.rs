@@ -48,7 +48,7 @@ const WRITE_COLD: &str = "write-cold";
 const READ: &str = "read";
 const WRITE_MILLION: &str = "write-million";
 const APPEND: &str = "append";
-/// What is typed for the million points alone.
+/// The argument that asks for the million points alone.
 const ONLY_MILLION: &str = "million";
 
 fn main() -> ExitCode {

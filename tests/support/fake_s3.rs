@@ -15,11 +15,12 @@ use std::time::SystemTime;
 use http::{HeaderMap, Request, Response};
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Full};
-use hyper::body::{Body, Bytes, Frame, Incoming};
+use hyper::body::{Bytes, Incoming};
 use sha2::{Digest, Sha256};
 use tokio::net::TcpListener;
 
 use super::fake_github::{Fault, FaultKind, decoded, parameters};
+use crate::support::torn::Torn;
 
 /// The bucket that is there.
 pub const BUCKET: &str = "bench";
@@ -235,31 +236,12 @@ async fn answer(
     }
     let body = match fault {
         Some(FaultKind::TornResponse) => {
-            response = response.header("content-length", answer.bytes.len());
             let half = answer.bytes.len() / 2;
-            BodyExt::boxed(Torn { left: Some(answer.bytes[..half].to_vec().into()) })
+            BodyExt::boxed(Torn::new(answer.bytes[..half].to_vec()))
         }
         _ => Full::new(answer.bytes.into()).map_err(|never: Infallible| match never {}).boxed(),
     };
     response.body(body).map_err(std::io::Error::other)
-}
-
-/// A body that breaks off, and does not say where.
-struct Torn {
-    left: Option<Bytes>,
-}
-
-impl Body for Torn {
-    type Data = Bytes;
-    type Error = std::io::Error;
-
-    fn poll_frame(
-        mut self: std::pin::Pin<&mut Self>,
-        _: &mut std::task::Context<'_>,
-    ) -> std::task::Poll<Option<std::io::Result<Frame<Bytes>>>> {
-        let left = self.left.take().map(|bytes| Ok(Frame::data(bytes)));
-        std::task::Poll::Ready(Some(left.unwrap_or_else(|| Err(std::io::Error::other("torn")))))
-    }
 }
 
 async fn passed_on(

@@ -1,6 +1,6 @@
 //! Runs of the past for tests.
 
-use gbench_ci::history::{HistoryBranch, HistoryEntry, SCHEMA_HISTORY};
+use gbench_ci::history::{HistoryBranch, HistoryEntry};
 
 use super::records;
 
@@ -10,19 +10,10 @@ pub fn entry(number: u32) -> HistoryEntry {
     let mut record = records::build_sized(number, &plans, 2, 2);
     record.run_id = format!("20261121T{number:06}.000Z-{number:06x}").parse().unwrap();
     HistoryEntry {
-        schema: SCHEMA_HISTORY.into(),
-        run_id: record.run_id.clone(),
         appended: "2026-11-21T12:00:00Z".into(),
-        event: "schedule".into(),
-        branch: "main".into(),
-        commit: format!("{:040x}", 0xabc000_u32 + number),
-        label: String::new(),
-        shard: None,
         conclusion: Some("pass".into()),
         exit_code: Some(0),
-        base: None,
-        accepted: Vec::new(),
-        record,
+        ..HistoryEntry::of_record(record, "main", format!("{:040x}", 0xabc000_u32 + number), "schedule")
     }
 }
 

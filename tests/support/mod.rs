@@ -26,6 +26,7 @@ pub mod rounds;
 pub mod scripted;
 pub mod stories;
 pub mod tools;
+pub mod torn;
 pub mod wait;
 pub mod zips;
 

@@ -1,6 +1,6 @@
 //! A simulated year of nights for tests and benches: runs of a suite, a day apart, with noise from run to run. Not measured.
 
-use gbench_ci::history::{HistoryBranch, HistoryEntry, SCHEMA_HISTORY};
+use gbench_ci::history::{HistoryBranch, HistoryEntry};
 
 use super::records::{Planned, build_sized, noise, plan, scale};
 
@@ -37,19 +37,10 @@ pub fn night(number: u32, factors: &[(&str, f64)]) -> HistoryEntry {
         scale(&mut record, planned.benchmark, noise.exp() * factor);
     }
     HistoryEntry {
-        schema: SCHEMA_HISTORY.into(),
-        run_id: record.run_id.clone(),
         appended: started,
-        event: "schedule".into(),
-        branch: "main".into(),
-        commit: commit(number),
-        label: String::new(),
-        shard: None,
         conclusion: Some("pass".into()),
         exit_code: Some(0),
-        base: None,
-        accepted: Vec::new(),
-        record,
+        ..HistoryEntry::of_record(record, "main", commit(number), "schedule")
     }
 }
 

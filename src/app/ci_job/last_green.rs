@@ -66,6 +66,7 @@ struct ShardStatuses {
 struct Commit {
     id: String,
     of: u32,
+    cut: Option<String>,
     /// By shard: whether its newest run was green.
     shards: BTreeMap<u32, bool>,
 }
@@ -96,10 +97,12 @@ impl ShardStatuses {
         let shard = run.shard.unwrap_or(Shard { index: 1, of: 1 });
         let known = self.commits.iter().position(|commit| commit.id == run.commit);
         let at = known.unwrap_or_else(|| {
-            self.commits.push(Commit { id: run.commit.clone(), of: shard.of, shards: BTreeMap::new() });
+            let (id, cut) = (run.commit.clone(), run.cut.clone());
+            self.commits.push(Commit { id, of: shard.of, cut, shards: BTreeMap::new() });
             self.commits.len() - 1
         });
-        if let Some(commit) = self.commits.get_mut(at).filter(|commit| commit.of == shard.of) {
+        let is_cut_alike = |commit: &&mut Commit| commit.of == shard.of && commit.cut == run.cut;
+        if let Some(commit) = self.commits.get_mut(at).filter(is_cut_alike) {
             commit.shards.entry(shard.index).or_insert(run.is_green);
             let is_whole = u32::try_from(commit.shards.len()) == Ok(commit.of);
             if is_whole && commit.shards.values().all(|green| *green) {

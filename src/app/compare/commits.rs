@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use super::redefined::redefined;
 use super::resume::resumed;
-use super::suite_of_commit::{path_in, suite_of_commit};
 use crate::app::calibration::figures;
 use crate::app::compare::side_suites::{SideSuites, confine};
 use crate::app::measuring::listing::list_cases;
@@ -24,7 +23,6 @@ use crate::app::rounds::scheduler::{Rest, SequentialStopping, rounded};
 use crate::app::rounds::trial_process::seconds_of_processes;
 use crate::app::store::stores::folder_of;
 use crate::compare::{Calibration, VariantPairs, VerdictDocument, verdict_of};
-use crate::machine::open_repository;
 use crate::model::text::count;
 use crate::model::{
     BaseChoice, BenchmarkId, CaseId, Comparison, Exit, Fault, Isolation, Job, NoReference, Origin, Profile,
@@ -33,7 +31,7 @@ use crate::model::{
 use crate::run::{Finished, changed_during};
 use crate::store::{ComparisonFolder, note_begun, write_atomically};
 use crate::suite::plan::{RoundsPlan, RunOrder, ShardCut, choose_controls, common_cases};
-use crate::suite::{Action, Benchmark, Gate, LauncherOptions, Suite};
+use crate::suite::{Action, Benchmark, Gate, Suite};
 use crate::trees::{self, Range, Revision, Sides, Tree};
 
 pub(crate) struct MeasuredCommits {
@@ -269,39 +267,6 @@ fn opened<'a>(
 pub(crate) fn place(request: &CommitsRequest, builtins: &[Benchmark]) -> Result<(PathBuf, PathBuf)> {
     let (.., home, artifacts) = opened(request, builtins)?;
     Ok((home, artifacts))
-}
-
-/// `[launcher]` of the base's suite file: a change does not choose who runs it. Only where a comparison begins: a job of a
-/// launch, and a comparison that is resumed, measure.
-pub(crate) fn launcher(request: &CommitsRequest, builtins: &[Benchmark]) -> Result<LauncherOptions> {
-    let goes_on = request.resume.is_some() || request.suite_file.is_some();
-    if goes_on || request.run.selection.shard.is_some() {
-        return Ok(LauncherOptions::default());
-    }
-    let config = request.run.selection.suite_path()?;
-    let folder = config.parent().unwrap_or(&config);
-    let Ok(repository) = open_repository(folder) else { return Ok(LauncherOptions::default()) };
-    // Commits and files that are not there or cannot be read are a matter of the comparison.
-    let Ok(Sides { base, .. }) = trees::resolve(folder, &Range::parse(request.range.as_deref())) else {
-        return Ok(LauncherOptions::default());
-    };
-    let suite = path_in(&repository, &config)
-        .and_then(|file| suite_of_commit(&repository, &base.commit, &file, builtins));
-    Ok(suite.map_or_else(LauncherOptions::default, |suite| suite.launcher))
-}
-
-/// The range with both commits in full. Errors: a side is the working tree, which a job elsewhere may find changed.
-pub(crate) fn full_range(request: &CommitsRequest, home: &Path) -> Result<String> {
-    let Sides { base, head } = trees::resolve(home, &Range::parse(request.range.as_deref()))?;
-    if base.is_working_tree || head.is_working_tree {
-        let what = "a job starts later, and would measure what your working tree is then";
-        return Err(Fault::at(
-            "--launcher",
-            what,
-            "commit, and compare commits: `BASE..HEAD`; or measure here: `--launcher none`",
-        ));
-    }
-    Ok(format!("{}..{}", base.commit, head.commit))
 }
 
 fn has_pairs(cases: &[CaseId]) -> bool {

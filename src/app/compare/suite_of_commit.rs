@@ -6,11 +6,14 @@ use git2::Repository;
 
 use crate::suite::{Benchmark, Suite};
 
-/// The path of a file from the root of its repository. `None`: it is not below it.
+/// The path of a file from the root of its repository. Links below the root are not followed: a change could lead them to
+/// another file. `None`: it is not below the root.
 pub(crate) fn path_in(repository: &Repository, file: &Path) -> Option<PathBuf> {
     let root = repository.workdir()?.canonicalize().ok()?;
-    let folder = file.parent()?.canonicalize().ok()?;
-    Some(folder.join(file.file_name()?).strip_prefix(root).ok()?.to_owned())
+    let file = std::path::absolute(file).ok()?;
+    let is_root = |folder: &&Path| folder.canonicalize().is_ok_and(|folder| folder == root);
+    let outermost = file.ancestors().skip(1).filter(is_root).last()?;
+    Some(file.strip_prefix(outermost).ok()?.to_owned())
 }
 
 /// `commit`: in full. `file`: from the root. `None`: the commit has no such file, or it is not a suite file.

@@ -8,7 +8,6 @@ mod unknown;
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 pub(crate) use date::DatedBy;
 pub(crate) use description::sum_of;
@@ -19,7 +18,7 @@ use super::reports::verdict_files::json_of;
 use super::request::SelectionRequest;
 use super::store::comparison::ArtifactsRequest;
 use super::store::stores::{folder_of, history_of, name_of};
-use crate::history::{HistoryBranch, HistoryEntry, SCHEMA_HISTORY};
+use crate::history::{HistoryBranch, HistoryEntry};
 use crate::model::text::count;
 use crate::model::{Exit, Fault, Result, RunRecord};
 use crate::report;
@@ -165,19 +164,5 @@ fn entry(record: &RunRecord, branch: &str) -> Result<HistoryEntry> {
         let next = "keep the runs under a name instead: `--save NAME`, which needs none";
         Fault::at_path(path, what, next).exits(Exit::Usage)
     })?;
-    Ok(HistoryEntry {
-        accepted: Vec::new(),
-        schema: SCHEMA_HISTORY.into(),
-        run_id: record.run_id.clone(),
-        appended: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
-        event: "ingest".into(),
-        branch: branch.to_owned(),
-        commit,
-        label: String::new(),
-        shard: None,
-        conclusion: None,
-        exit_code: None,
-        base: None,
-        record: record.clone(),
-    })
+    Ok(HistoryEntry::of_record(record.clone(), branch, commit, "ingest"))
 }

@@ -3,6 +3,7 @@
 //! Each job is `gbench-ci compare --shard I/N` in a separate allocation, with both sides in it. Nothing here has to live on: a
 //! job writes into its folder, and the jobs are found again by their names.
 
+mod of_base;
 mod slurm;
 
 use std::collections::BTreeMap;
@@ -21,6 +22,7 @@ use crate::model::{Exit, Fault, Result, RunId, format_duration, shell_word};
 use crate::run::Interrupt;
 use crate::store::{create_ignored_dir, write_atomically};
 use crate::suite::plan::ShardPlan;
+pub(crate) use of_base::{full_range, launcher_options};
 use slurm::{JobEnd, JobId, JobState};
 
 const FILE: &str = "launch.json";

@@ -20,7 +20,7 @@ pub(super) struct CheckEnd {
 pub(super) struct Note<'a> {
     /// Digest of what is said.
     pub state: String,
-    /// It is worth a comment where there is none yet.
+    /// True if the text deserves a comment, even if there is none yet.
     pub should_comment: bool,
     /// The text in Markdown, with this line as its last: by it the text is found again.
     pub body: &'a dyn Fn(&str) -> String,

@@ -36,7 +36,7 @@ use crate::suite::Benchmark;
 use annotation::BuildAnnotation;
 use announcement::Announcement;
 use destination::{is_service_told, webhooks};
-use input::{FoundInput, find, find_unless_ended};
+use input::{FoundInput, PublishInput, find, find_unless_ended};
 use recipients::Recipients;
 use target::PublishTarget;
 
@@ -153,15 +153,7 @@ fn for_build(
     match &found {
         FoundInput::Verdict(input) => {
             announcement.verdict(input, &AppliedAcceptances::default(), &to)?;
-            // A receiver that is down does not cost the record.
-            let told = receivers::notify(request, Some(context), input, &say);
-            if request.history.is_none() {
-                return told;
-            }
-            scheduled::only_default_branch(context)?;
-            let none = landing::Landed::default();
-            let appended = scheduled::append(request, Some(context), input, &none, &mut |line| say(line));
-            told.and(appended)
+            notify_and_keep(request, Some(context), input, &say)
         }
         FoundInput::Untouched(job) => {
             job.untouched.as_ref().map_or(Ok(()), |untouched| announcement.untouched(untouched, &to))
@@ -193,20 +185,28 @@ fn only_receivers(
         found.is_about(&context.head)?;
     }
     match found {
-        Some(FoundInput::Verdict(input)) => {
-            let told = receivers::notify(request, context, &input, &say);
-            if request.history.is_none() {
-                return told;
-            }
-            if let Some(context) = context {
-                scheduled::only_default_branch(context)?;
-            }
-            let none = landing::Landed::default();
-            told.and(scheduled::append(request, context, &input, &none, &mut |line| say(line)))
-        }
+        Some(FoundInput::Verdict(input)) => notify_and_keep(request, context, &input, &say),
         Some(FoundInput::Untouched(_)) => say("webhook: nothing is sent, nothing was measured"),
         None => Ok(()),
     }
+}
+
+/// Where no issue is kept: the receivers, and the history. A receiver that is down does not cost the record.
+fn notify_and_keep(
+    request: &PublishRequest,
+    context: Option<&Context>,
+    input: &PublishInput,
+    say: &dyn Fn(&str) -> Result<()>,
+) -> Result<()> {
+    let kept = || {
+        if let (Some(context), true) = (context, request.history.is_some()) {
+            scheduled::only_default_branch(context)?;
+        }
+        scheduled::append(request, context, input, &landing::Landed::default(), &mut |line| say(line))
+    };
+    let told = receivers::notify(request, context, input, say);
+    let kept = kept();
+    told.and(kept)
 }
 
 /// On a laptop or another CI there is no pull request to speak to; a history may be there all the same.

@@ -1,7 +1,6 @@
 //! Publishing of the default branch alone: one open issue while it is not green, and a history that grows by a file a run.
 
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use super::facts::shown;
 use super::input::PublishInput;
@@ -18,7 +17,7 @@ use crate::compare::{Conclusion, DecisionKind, Group, LandedDecision, Merged, Ve
 use crate::github::Context;
 use crate::github::checks::CheckConclusion;
 use crate::github::issues::{self, IssueSubject, IssueTopic};
-use crate::history::{Address, BesideFile, HistoryBranch, HistoryEntry, SCHEMA_HISTORY, accepted_path};
+use crate::history::{Address, BesideFile, HistoryBranch, HistoryEntry, accepted_path};
 use crate::model::{Exit, Fault, Job, NoReference, Probe, Result, Side};
 use crate::report::github::{self as render, PublishContext};
 use crate::store::{ComparisonFolder, read_record};
@@ -289,19 +288,15 @@ fn entry(
     let settled = merged.as_ref().map(|merged| landed.applied.settled(merged));
     let rows = merged.iter().flat_map(|merged| &merged.groups).flat_map(|group| &group.verdict.rows);
     let accepted = landed.applied.accepted_in(&label, rows);
+    let event = context.map_or("none", |context| context.event.as_ref());
     Ok(HistoryEntry {
-        schema: SCHEMA_HISTORY.into(),
-        run_id: record.run_id.clone(),
-        appended: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
-        event: context.map_or("none", |context| context.event.as_ref()).to_owned(),
-        branch,
-        commit,
         label,
         shard: job.and_then(|job| job.shard),
+        cut: job.and_then(|job| job.cut.clone()),
         conclusion: settled.as_ref().map(|settled| settled.conclusion.into_str().to_owned()),
         exit_code: settled.as_ref().map(|settled| settled.exit_code),
         base,
         accepted: accepted.into_iter().map(|(pull, comment)| accepted_path(pull, comment)).collect(),
-        record,
+        ..HistoryEntry::of_record(record, &branch, commit, event)
     })
 }

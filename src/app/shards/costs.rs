@@ -258,19 +258,9 @@ mod tests {
         let mut seen = SeenShards::default();
         let mut taken = |label: &str, shard: Option<[u32; 2]>| {
             let entry = HistoryEntry {
-                schema: String::new(),
-                run_id: "20261121T110102.345Z-7d01aa".parse().unwrap(),
-                appended: String::new(),
-                event: String::new(),
-                branch: String::new(),
-                commit: String::new(),
                 label: label.into(),
                 shard: shard.map(|[index, of]| Shard { index, of }),
-                conclusion: None,
-                exit_code: None,
-                base: None,
-                accepted: Vec::new(),
-                record: record(vec![]),
+                ..HistoryEntry::of_record(record(vec![]), "main", String::new(), "none")
             };
             match seen.see(&entry) {
                 Seen::Newest => "newest",

@@ -2,11 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
-use std::time::SystemTime;
 
 use crate::app::request::SelectionRequest;
 use crate::app::store::stores::{Branch, Stored, Stores, store_of};
-use crate::history::{BesideFile, HistoryBranch, HistoryEntry, Listed, SCHEMA_HISTORY};
+use crate::history::{BesideFile, HistoryBranch, HistoryEntry, Listed};
 use crate::model::text::count;
 use crate::model::{BaselineName, Exit, Fault, Probe, Result, RunId, RunRecord};
 use crate::store::{Store, read_record};
@@ -202,21 +201,7 @@ fn entry_of(name: &BaselineName, record: RunRecord) -> HistoryEntry {
         Probe::Known(git) => git.commit.clone().unwrap_or_default(),
         _ => String::new(),
     };
-    HistoryEntry {
-        schema: SCHEMA_HISTORY.into(),
-        run_id: record.run_id.clone(),
-        appended: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
-        event: "none".into(),
-        branch: name.to_string(),
-        commit,
-        label: String::new(),
-        shard: None,
-        conclusion: None,
-        exit_code: None,
-        base: None,
-        accepted: Vec::new(),
-        record,
-    }
+    HistoryEntry::of_record(record, name.as_str(), commit, "none")
 }
 
 /// The name of a run in a folder: that of its series, `main+h100` for `main@h100`.

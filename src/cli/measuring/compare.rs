@@ -12,7 +12,7 @@ use crate::app::compare::target::{CompareTarget, RecordSides, target};
 use crate::app::github::matrix::most_shards;
 use crate::app::github::merge::merge;
 use crate::app::ingest::AUTO;
-use crate::app::launch::{ClusterLaunch, LaunchRequest};
+use crate::app::launch::{ClusterLaunch, LaunchRequest, full_range, launcher_options};
 use crate::app::paths::shown;
 use crate::app::progress::Reporter;
 use crate::app::reports::site::write_verdict_page;
@@ -230,7 +230,7 @@ fn launched(
         }
         Some(name) => ClusterLaunch::find(name, &home, &artifacts)?,
         None => {
-            let range = commits::full_range(request, &home)?;
+            let range = full_range(request, &home)?;
             let words = words_of_jobs(std::env::args(), args.base.as_deref());
             let (shards, plan) = cut_of_launch(args, request, options, builtins, reporter)?;
             ClusterLaunch::new(&LaunchRequest {
@@ -358,7 +358,7 @@ fn commits(
         ..CommitsRequest::default()
     };
     let reporter = reporter(args.measure.is_quiet());
-    let options = args.launcher.over(commits::launcher(&request, builtins)?)?;
+    let options = args.launcher.over(launcher_options(&request, builtins)?)?;
     if options.kind.value == LauncherKind::Slurm {
         return launched(args, &request, &options, builtins, &reporter, out);
     }

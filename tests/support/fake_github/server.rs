@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use http::{HeaderMap, Request, Response};
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Full};
-use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
+use hyper::body::{Bytes, Incoming};
 use serde_json::Value;
 use tokio::net::TcpListener;
 
@@ -19,6 +19,7 @@ use super::contract::Contract;
 use super::faults::FaultKind;
 use super::world::{Seen, Token, TokenKind, World};
 use super::{actions, checks, git, issues, pulls};
+use crate::support::torn::Torn;
 
 /// What the server's thread and the test share.
 pub struct Shared {
@@ -142,34 +143,10 @@ impl Outcome {
             response = response.header(name, value);
         }
         let body = match torn {
-            true => BodyExt::boxed(Torn { left: Some(self.bytes.into()) }),
+            true => BodyExt::boxed(Torn::new(self.bytes)),
             false => Full::new(self.bytes.into()).map_err(|never: Infallible| match never {}).boxed(),
         };
         response.body(body).map_err(std::io::Error::other)
-    }
-}
-
-/// A body that promises a byte more than it has, and then breaks off.
-struct Torn {
-    left: Option<Bytes>,
-}
-
-impl Body for Torn {
-    type Data = Bytes;
-    type Error = std::io::Error;
-
-    fn poll_frame(
-        mut self: std::pin::Pin<&mut Self>,
-        _: &mut std::task::Context<'_>,
-    ) -> std::task::Poll<Option<std::io::Result<Frame<Bytes>>>> {
-        std::task::Poll::Ready(Some(match self.left.take() {
-            Some(bytes) => Ok(Frame::data(bytes)),
-            None => Err(std::io::Error::other("torn")),
-        }))
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(self.left.as_ref().map_or(1, |bytes| bytes.len() as u64 + 1))
     }
 }
 

@@ -39,6 +39,9 @@ pub(super) fn gaps_of(
     let mut gaps = Vec::new();
     let mut seen: BTreeMap<u32, &VerdictPart> = BTreeMap::new();
     let first = &parts[0];
+    let cut = |part: &VerdictPart| part.job.as_ref().and_then(|job| job.cut.clone());
+    // A job of an earlier version does not have it.
+    let first_cut = parts.iter().find_map(|part| Some((part, cut(part)?)));
     for part in parts {
         let (of, first_of) = (part.shard().map(|shard| shard.of), first.shard().map(|shard| shard.of));
         if of != first_of {
@@ -53,9 +56,9 @@ pub(super) fn gaps_of(
             let next = "cut the suite into the same number of shards in every job of one label";
             return Err(Fault::at("merge", what, next));
         }
-        let cut = |part: &VerdictPart| part.job.as_ref().and_then(|job| job.cut.clone());
-        // A job of an earlier version does not have it.
-        if cut(first).zip(cut(part)).is_some_and(|(one, other)| one != other) {
+        if let (Some((first, one)), Some(other)) = (&first_cut, cut(part))
+            && *one != other
+        {
             let what = format!("`{}` and `{}` cut the suite in different ways", first.name, part.name);
             let next = "start all jobs of one label with the same selection and the same `--shard-plan`, on machines that \
                         list the same cases";

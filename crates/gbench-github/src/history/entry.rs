@@ -1,6 +1,7 @@
 //! One run in a history: its record, and what CI knew about it.
 
 use std::io::{Read, Write};
+use std::time::SystemTime;
 
 use flate2::Compression;
 use flate2::GzBuilder;
@@ -42,6 +43,10 @@ pub struct HistoryEntry {
     pub label: String,
     /// Which part of the suite it measured; absent for the whole of it.
     pub shard: Option<Shard>,
+    /// Digest of how the suite was cut into shards: shards of other cuts do not belong together. Absent of the whole suite, and
+    /// of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut: Option<String>,
     /// The gate's conclusion, in the word of the verdict; absent where it was only measured.
     pub conclusion: Option<String>,
     pub exit_code: Option<u8>,
@@ -54,6 +59,26 @@ pub struct HistoryEntry {
 }
 
 impl HistoryEntry {
+    /// A run of the whole suite that no gate judged, added now. `event`: what brought it.
+    pub fn of_record(record: RunRecord, branch: &str, commit: String, event: &str) -> Self {
+        Self {
+            schema: SCHEMA_HISTORY.into(),
+            run_id: record.run_id.clone(),
+            appended: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
+            event: event.to_owned(),
+            branch: branch.to_owned(),
+            commit,
+            label: String::new(),
+            shard: None,
+            cut: None,
+            conclusion: None,
+            exit_code: None,
+            base: None,
+            accepted: Vec::new(),
+            record,
+        }
+    }
+
     /// True if both are the same run with the same figures: all but the time at which they were added.
     pub fn is_same_run(&self, other: &Self) -> bool {
         // The id of a run that was read from files is that of its figures, wherever the files lie.

@@ -48,9 +48,14 @@ impl Mark {
         let event = fields.next()?;
         let [shard, base, commit, label, branch] = std::array::from_fn(|_| fields.next());
         let is_hex = |text: &&str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-        let shard = match shard? {
-            NONE => None,
-            shard => Some(shard.replace('-', "/").parse().ok()?),
+        let (shard, cut) = match shard? {
+            NONE => (None, None),
+            shard => {
+                let mut parts = shard.splitn(3, '-');
+                let shard = format!("{}/{}", parts.next()?, parts.next()?);
+                let cut = parts.next().map(|cut| Some(cut).filter(is_hex).map(str::to_owned));
+                (Some(shard.parse().ok()?), cut.map_or(Some(None), |cut| cut.map(Some))?)
+            }
         };
         let base = match base? {
             NONE => None,
@@ -64,6 +69,7 @@ impl Mark {
                 commit: commit.filter(is_hex)?.to_owned(),
                 base,
                 shard,
+                cut,
                 is_green: match colour {
                     GREEN => true,
                     NOT_GREEN => false,
@@ -76,9 +82,10 @@ impl Mark {
 }
 
 pub(super) fn name_of(entry: &HistoryEntry) -> String {
-    let RunSummary { commit, base, shard, is_green, started } = entry.summary();
+    let RunSummary { commit, base, shard, cut, is_green, started } = entry.summary();
     let base = base.as_deref().unwrap_or(NONE);
-    let shard = shard.map_or(NONE.into(), |shard| format!("{}-{}", shard.index, shard.of));
+    let cut = cut.map_or(String::new(), |cut| format!("-{cut}"));
+    let shard = shard.map_or(NONE.into(), |shard| format!("{}-{}{cut}", shard.index, shard.of));
     let colour = if is_green { GREEN } else { NOT_GREEN };
     format!(
         "{}_{}_{}_{commit}_{base}_{shard}_{}_{colour}",

@@ -148,7 +148,7 @@ impl<'c> HistoryBranch<'c> {
         Ok(all)
     }
 
-    /// Errors: GitHub, the bucket or the disk; a file that is no entry, whole: exit code 2.
+    /// Errors: GitHub, the bucket or the disk; a file that is not a whole entry: exit code 2.
     pub fn read(&self, listed: &Listed) -> Result<HistoryEntry> {
         self.read_all(&[listed])?.into_iter().next().unwrap_or_else(|| {
             Err(Fault::defect(format!("{} {}", self.address, listed.path), "nothing was read"))

@@ -12,6 +12,8 @@ pub struct RunSummary {
     /// The commit that it was judged against.
     pub base: Option<String>,
     pub shard: Option<Shard>,
+    /// How the suite was cut, where it was.
+    pub cut: Option<String>,
     /// The gate said `pass`.
     pub is_green: bool,
     pub started: Started,
@@ -36,6 +38,7 @@ impl HistoryEntry {
             commit: self.commit.clone(),
             base: self.base.clone(),
             shard: self.shard,
+            cut: self.cut.clone(),
             is_green: self.conclusion.as_deref() == Some(PASS),
             started: self.event.parse().unwrap_or(Started::Other),
         }

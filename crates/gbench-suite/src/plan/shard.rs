@@ -65,7 +65,7 @@ pub fn keep_shard(
     let mut cut = String::new();
     let mut here: HashSet<CaseId> = HashSet::new();
     for (((one_sided, name, _), cases), place) in wholes.iter().zip(places) {
-        cut += &format!("{place} {name}\n");
+        cut += &format!("{place} {one_sided} {} {name}\n", cases.len());
         if !one_sided {
             common[place] += cases.len();
         }

@@ -2,7 +2,7 @@ use super::*;
 
 fn run(commit: &str, shard: &str, is_green: bool) -> RunSummary {
     let started = Started::Schedule;
-    RunSummary { commit: commit.into(), base: None, shard: shard.parse().ok(), is_green, started }
+    RunSummary { commit: commit.into(), base: None, shard: shard.parse().ok(), cut: None, is_green, started }
 }
 
 fn against(base: &str, run: RunSummary) -> RunSummary {
