@@ -178,7 +178,8 @@ fn a_scheduled_run_goes_by_what_its_history_says_of_each_commit() {
         let entry = HistoryEntry {
             commit: commit.to_string(),
             conclusion: Some(conclusion.into()),
-            shard: shard.map(|shard| shard.parse().unwrap()),
+            shard: shard.map(|shard| shard.split('@').next().unwrap().parse().unwrap()),
+            cut: shard.and_then(|shard| Some(shard.split_once('@')?.1.to_owned())),
             ..entry(number)
         };
         history.append(&entry).unwrap();
@@ -196,8 +197,12 @@ fn a_scheduled_run_goes_by_what_its_history_says_of_each_commit() {
     assert_eq!(checkout.job().base.commit, Some(checkout.base.to_string()));
     assert!(!ran.out.contains("title=compared with itself"), "{}", ran.out);
 
-    append(4, checkout.head, "pass", Some("1/2"));
-    append(5, checkout.head, "pass", Some("2/2"));
+    // The newest cut counts, which is also in the index: shards of two cuts are not a whole.
+    append(4, checkout.head, "pass", Some("1/2@0a1b"));
+    append(5, checkout.head, "pass", Some("2/2@2c3d"));
+    checkout.ran("schedule", line).exits(0);
+    assert_eq!(checkout.job().base.commit, Some(checkout.base.to_string()));
+    append(6, checkout.head, "pass", Some("1/2@2c3d"));
     let ran = checkout.ran("schedule", line).exits(0).says("already judged green");
     assert_eq!(checkout.job().base.commit, Some(checkout.head.to_string()));
     assert!(commands(&ran).is_empty(), "{}", ran.out);

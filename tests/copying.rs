@@ -101,6 +101,7 @@ fn what_cannot_be_copied_is_named_and_the_exit_code_shows_it() {
     nowhere.manifest.git = Probe::Absent("no repository".into());
     store.save(&"first".parse().unwrap(), &nowhere).unwrap();
     std::fs::write(root.join("saved/baselines/first/20261121T000009.000Z-000009.json"), "by hand").unwrap();
+    ran(&root, "baseline copy dir:nowhere git:back").exits(2).says("there is no such store");
     let copied = ran(&root, "baseline copy dir:saved git:back").exits(4).says("copied 1 run to git:back");
     let copied = copied.says("it is of no commit").says("is passed over: not a record");
     copied.says("has another name, too, which is not copied");

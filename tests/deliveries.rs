@@ -279,6 +279,44 @@ fn v6_a_forks_merge_request_is_not_told_unless_asked_and_then_called_unverified(
     assert!(hub.fake.world().seen.is_empty());
     of_fork(&format!("publish {red} --allow-forks")).exits(0).says("created");
     assert!(hub.note().contains("**Unverified.**"), "{}", hub.note());
+    // A status has no neutral state: an unverified green stays open.
+    let hub = Hub::new(Kind::GitLab);
+    let mut step = hub.step(&format!("publish {} --allow-forks", hub.part(false)));
+    step.env("CI_MERGE_REQUEST_SOURCE_PROJECT_PATH", "mallory/kernels");
+    quiet(ended(step)).exits(0);
+    assert!(!hub.states().contains(&"success".to_owned()), "{:?}", hub.states());
+}
+
+#[test]
+fn v6_a_webhook_alone_is_not_told_of_forks_or_of_other_commits() {
+    let folder = crate::support::tempdir().unwrap();
+    let receiver = FakeForge::start(Kind::Receiver, HEAD);
+    let red = part_in(folder.path(), true);
+    let told = |line: &str, name: &str, value: Option<&str>| {
+        let line = format!("publish {red} --to webhook={}/x {line}", receiver.url());
+        let mut step = buildkite(folder.path(), &line, 0);
+        step.env("GBENCH_WEBHOOK_SECRET", SECRET);
+        match value {
+            Some(value) => step.env(name, value),
+            None => step.env_remove(name),
+        };
+        ended(step)
+    };
+    let repository = "BUILDKITE_PULL_REQUEST_REPO";
+    let fork = Some("git://github.com/mallory/kernels.git");
+    told("", repository, fork).exits(0).says("a fork's result is not published");
+    // An unknown repository is not trusted.
+    told("", repository, None).exits(0).says("a fork's result is not published");
+    told("--allow-forks", repository, fork).exits(0).says("not sent, a fork's result is not verified");
+    told("", "BUILDKITE_COMMIT", Some(&"a".repeat(40))).exits(6).says("the event is about");
+    told("--start", "IGNORED", Some("1")).exits(2).says("--start");
+    assert!(receiver.world().seen.is_empty());
+    told("", "IGNORED", Some("1")).exits(0).says("sent, event");
+    assert_eq!(receiver.world().seen.len(), 1);
+    // The address may have a key in it.
+    let line = format!("publish {red} --to webhook=hooks.example.com/SECRETKEY");
+    let ran = ended(buildkite(folder.path(), &line, 0)).exits(2).says("--to");
+    assert!(!ran.err.contains("SECRETKEY"), "{}", ran.err);
 }
 
 #[test]

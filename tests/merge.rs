@@ -505,6 +505,8 @@ fn a_partial_merge_ends_with_code_3_until_the_last_part_has_come() {
     ran(folder.path(), "merge parts --partial").exits(2).says("--expect");
     // A machine whose parts are all absent.
     ran(folder.path(), "merge parts --expect 4 --partial").exits(3).says("3 of 4 parts came");
+    // A number that is too small would hide it.
+    ran(folder.path(), "merge parts --expect 2 --partial").exits(4).says("3 parts came, and 2 were expected");
 }
 
 const SUITES: &str = "[suite]\nname = \"s\"\n[defaults]\nprocesses = 2\n\
@@ -532,6 +534,16 @@ fn runs_of_parts_of_a_suite_become_one_record() {
     ran(folder.path(), &line).exits(2).says("there is already a file or folder here");
     ran(folder.path(), &format!("merge one/{0} one/{0} --output x", runs[0])).exits(2).says("both hold s/a");
     ran(folder.path(), &format!("merge one/{} --expect 2 --output y", runs[0])).exits(4).says("1 of 2 parts");
+    // A plan that only one job has cut the suite for it alone.
+    let plan = folder.path().join("plan.txt");
+    let costs = format!("one/{}", runs[0]);
+    ran(folder.path(), &format!("matrix --shards 1 --balance cost --costs {costs} --plan plan.txt")).exits(0);
+    assert!(plan.is_file());
+    ran(folder.path(), "run --shard 1/2 --shard-plan plan.txt --artifacts cut --quiet").exits(0);
+    ran(folder.path(), "run --shard 2/2 --artifacts counted --quiet").exits(0);
+    let [cut, counted] = ["cut", "counted"].map(|place| newest(&folder.path().join(place)));
+    let line = format!("merge cut/{cut} counted/{counted} --output w");
+    ran(folder.path(), &line).exits(2).says("were cut by different plans");
     // Other settings are another measurement.
     ran(folder.path(), "run --benchmark s/b --processes 3 --artifacts three --quiet").exits(0);
     let other = newest(&folder.path().join("three"));

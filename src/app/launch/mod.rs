@@ -441,8 +441,14 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let script = |plan: Option<ShardPlan>| {
             let artifacts = folder.path().join("artifacts");
-            let request =
-                LaunchRequest { range: "a..b".into(), shards: 2, plan, artifacts, ..Default::default() };
+            let request = LaunchRequest {
+                range: "a..b".into(),
+                shards: 2,
+                plan,
+                artifacts,
+                queue_wait: Some(60.0),
+                ..Default::default()
+            };
             let launch = ClusterLaunch::new(&request).unwrap();
             let found = ClusterLaunch::find(
                 &launch.folder().display().to_string(),
@@ -450,6 +456,7 @@ mod tests {
                 &request.artifacts,
             );
             let found = found.unwrap();
+            assert_eq!(found.queue_wait(), Some(Duration::from_secs(60)));
             (found.script(&found.watched(2)).unwrap(), found.plan())
         };
         let case = case_id("s/a");

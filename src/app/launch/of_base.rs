@@ -1,4 +1,4 @@
-//! What a launch takes from the commits that it compares: the base's options, and both ids.
+//! The base's options and the ids of both commits, for a launch.
 
 use std::path::Path;
 

@@ -121,3 +121,17 @@ fn n15_what_was_not_seen_is_never_taken_for_what_is_not_there() {
     // An older green one is a reference also where something newer cannot be read: more is seen then, not less.
     assert_eq!(seen(&[run("a", "", true)], &Looked { unreadable: 1, ..WHOLE }), green("a"));
 }
+
+/// With a new plan every night a number stands for other cases.
+#[test]
+fn shards_of_another_cut_say_nothing_about_a_commit() {
+    let run = |shard: &str, cut: &str, is_green: bool| RunSummary {
+        cut: Some(cut.into()),
+        ..run("c", shard, is_green)
+    };
+    let [first, lost] = [run("2/2", "b2", true), run("1/2", "b2", true)];
+    let earlier = [run("2/2", "a1", false), run("1/2", "a1", true)];
+    let only_new = [&[first.clone()], &earlier[..]].concat();
+    assert_eq!(seen(&only_new, &WHOLE), oldest("c"));
+    assert_eq!(seen(&[first, lost], &WHOLE), green("c"));
+}
