@@ -200,7 +200,7 @@ impl Commits<'_> {
         };
         let mut base = self.common(*first, name)?;
         for tip in &tips[1..] {
-            // The host may name an older point of the base branch than the checkout has, or a newer one: the later one counts.
+            // The host may name an older point of the base branch than the checkout has, or a newer one: the later one is used.
             let other = self.common(*tip, name)?;
             if self.repository.graph_descendant_of(other, base).unwrap_or(false) {
                 base = other;

@@ -131,7 +131,7 @@ fn shards_of_another_cut_say_nothing_about_a_commit() {
     };
     let [first, lost] = [run("2/2", "b2", true), run("1/2", "b2", true)];
     let earlier = [run("2/2", "a1", false), run("1/2", "a1", true)];
-    let only_new = [&[first.clone()], &earlier[..]].concat();
+    let only_new = [std::slice::from_ref(&first), &earlier[..]].concat();
     assert_eq!(seen(&only_new, &WHOLE), oldest("c"));
     assert_eq!(seen(&[first, lost], &WHOLE), green("c"));
 }
