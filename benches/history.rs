@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, UNIX_EPOCH};
 
-use gbench_ci::history::{HistoryBranch, HistoryEntry, SCHEMA_HISTORY};
+use gbench_ci::history::{HistoryBranch, HistoryEntry};
 use gbench_ci::model::{Better, CaseId, RunRecord, sha256_hex};
 use gbench_ci::store::FrameFile;
 use gbench_ci::trend::{
@@ -332,22 +332,14 @@ fn append_runs(
     for number in runs {
         let TrendRun { run_id, started, commit, branch, label, event, conclusion } = trend_run(number);
         let mut record = build(number);
-        (record.run_id, record.started) = (run_id.clone(), started.clone());
+        (record.run_id, record.started) = (run_id, started.clone());
         keep(&record);
         let entry = HistoryEntry {
-            schema: SCHEMA_HISTORY.into(),
-            run_id,
             appended: started,
-            event,
-            branch,
-            commit,
             label,
-            shard: None,
             conclusion,
             exit_code: Some(0),
-            base: None,
-            accepted: Vec::new(),
-            record,
+            ..HistoryEntry::of_record(record, &branch, commit, &event)
         };
         history.append(&entry).expect("a branch that takes it");
     }
