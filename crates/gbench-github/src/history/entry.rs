@@ -15,7 +15,7 @@ use super::store_address::is_branch;
 use crate::api::address::Sha;
 use gbench_model::{Exit, Fault, Probe, RecordState, Result, RunId, RunRecord, SCHEMAS_READ, Shard};
 
-pub const SCHEMA_HISTORY: &str = "gbench-ci/history/v1";
+const SCHEMA_HISTORY: &str = "gbench-ci/history/v1";
 
 /// Bytes of an entry's JSON: no more is written, and no more is unpacked, whatever a file claims to be.
 pub(super) const MAX_BYTES: usize = 64 << 20;

@@ -30,8 +30,8 @@ use crate::api::client::Client;
 use gbench_model::text::short_commit;
 use gbench_model::{Exit, Fault, Result};
 
+pub use entry::HistoryEntry;
 use entry::MAX_BYTES;
-pub use entry::{HistoryEntry, SCHEMA_HISTORY};
 pub use layout::accepted_path;
 use listed::File;
 pub use listed::{Appended, BesideFile, Listed};
